@@ -133,7 +133,8 @@ class UnreadableReplyError(ProviderError):
 
     ``reason`` can be sent back to the model if ``again`` says that a second attempt may help.
     ``reply`` is untrusted and not part of the message. ``by_form`` means that the cause may be the
-    way in which JSON was requested.
+    way in which JSON was requested; ``formless``, that a reply with words had no JSON of the
+    requested form.
     """
 
     failure = FailureKind.UNREADABLE
@@ -149,6 +150,7 @@ class UnreadableReplyError(ProviderError):
     ) -> None:
         super().__init__(f"unreadable reply from {provider}: {reason}", provider=provider)
         self.reason, self.reply, self.again, self.by_form = reason, reply, again, by_form
+        self.formless = False
 
 
 class UncheckedAnswerError(ConflictScoreError):

@@ -11,16 +11,31 @@ _BULLET = re.compile(
     r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
     re.IGNORECASE,
 )
-# Numbers of list items, such as "3.", "(3)", "#3" and "**3.**", also as headings.
+# Numbers of list items, such as "3.", "(3)", "#3", "**3.**" and a keycap, also as headings.
 _NUMBER = re.compile(
     r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
-    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
+    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
 )
 # Numbers of nested items, such as "2.1".
 _SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?[*_]{0,3}\s+(?=\S)")
 # Letters of list items, such as "a)" and "(b)". A capital needs a bracket, since "A." may be an
-# initial.
+# initial, unless a nested list follows.
 _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\S)")
+_TITLE_LETTER = re.compile(r"^[*_]{0,3}(?P<letter>[A-Z])\.[*_]{0,3}\s+(?=\S)")
+# Roman numbers of list items.
+_ROMAN = re.compile(r"^[*_]{0,3}\(?(?P<roman>[ivx]{1,5}|[IVX]{1,5})[.)][*_]{0,3}\s+(?=\S)")
+_ROMAN_NUMBERS = (
+    *("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"),
+    *("xi", "xii", "xiii", "xiv", "xv", "xvi", "xvii", "xviii", "xix", "xx"),
+)
+_NUMBERINGS = (
+    ("1", _NUMBER),
+    ("1.1", _SUBNUMBER),
+    ("a", _LETTER),
+    ("A", _TITLE_LETTER),
+    ("I", _ROMAN),
+)
+"""The kinds of marks with their patterns; the first pattern in which a line counts holds."""
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 # A line that is bold as a whole, such as a heading.
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
@@ -39,7 +54,7 @@ class ReplyLine(NamedTuple):
     """The line without its bullet or number."""
     indent: int
     mark: str
-    """The kind of mark: "1", "1.1" or "a" for a number, "#" for a numbered title, else the bullet.
+    """The kind of mark: one of ``_NUMBERINGS``, "#" for a numbered title, else the bullet.
 
     It is empty if there is no mark.
     """
@@ -140,8 +155,10 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
         rows: The indentation and text of each line.
     """
     marks_by_place: dict[int, tuple[re.Pattern[str], str]] = {}
-    for kind, pattern in (("1", _NUMBER), ("1.1", _SUBNUMBER), ("a", _LETTER)):
+    for kind, pattern in _NUMBERINGS:
         numbers = [(indent, _number(pattern.match(text))) for indent, text in rows]
+        if pattern is _TITLE_LETTER:
+            numbers = _over_nested_lists(numbers)
         alone = len(rows) == 1 or any(
             number == 1 and _WHOLLY_BOLD.fullmatch(pattern.sub("", text, count=1))
             for (_, number), (_, text) in zip(numbers, rows, strict=True)
@@ -153,6 +170,15 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
     return marks_by_place
 
 
+def _over_nested_lists(numbers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the indentations and numbers, with 0 for each line whose next line is not deeper."""
+    depths_after = [indent for indent, _ in numbers[1:]]
+    return [
+        (indent, number if after > indent + _ALIGNMENT else 0)
+        for (indent, number), after in zip(numbers, [*depths_after, 0], strict=False)
+    ]
+
+
 def _number(match: re.Match[str] | None) -> int:
     """Return the number that a mark represents, from 1; 0 if there is no mark."""
     if match is None:
@@ -160,6 +186,9 @@ def _number(match: re.Match[str] | None) -> int:
     groups = match.groupdict()
     if number := groups.get("number"):
         return int(number)
+    if roman := groups.get("roman"):
+        plain = roman.casefold()
+        return _ROMAN_NUMBERS.index(plain) + 1 if plain in _ROMAN_NUMBERS else 0
     letter = (groups["letter"] or groups["capital"]).casefold()
     return ord(letter) - ord("a") + 1
 

@@ -21,15 +21,20 @@ _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 # Loaded with the module, since the first reply that needs this may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
 _LABELS = {_plain(one): Label(label) for label, of in _FORMS.items() for one in of.split(",")}
+# A picture before a label, such as a check mark; most crosses only go with contradictions.
+_PICTURE = re.compile(
+    r"(?P<cross>[✖✗✘❌🚫⛔👎])|[\u2600-\u27bf\u2b1b\u2b1c\u2b55\U0001f300-\U0001faff]"
+)
 _MARKS = " \t\r\n\"'`*_#.,;:!()[]{}<>«»“”‘’„。、\\-–—"
 # Words that may precede a label, such as "Final answer:", "The document" and "(a)".
 _LED = re.compile(
     r"(?:(?:the\s)?(?:final\s)?(?:answer|label|verdict|classification)(?:\sis)?\s?[:=]"
-    r"|label\.|boxed\{|the\sdocument|this\sdocument|it|\(?[a-c1-3][.):](?=\s))"
+    r"|label\.|boxed\{|the\sdocument|this\sdocument|it|\(?[a-c1-3][.):](?=\s)"
+    r"|[1-3]\ufe0f?\u20e3?(?=\s))"
     r"[\s*_`\"'({:]*"
 )
 # Words that may follow a label, as in "supports the claim".
-_LABELLED = re.compile(r"(?:the|this)\sclaim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
+_LABELLED = re.compile(r"(?:(?:the|this)\s)?claim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
 """Labels after which an explanation is allowed.
 
@@ -68,6 +73,11 @@ def read_label(answer: str) -> Label:
     if text.endswith("?"):
         raise ValueError("its label was a question")
     text = text.strip(_MARKS)
+    if picture := _PICTURE.match(text):
+        label = read_label(text[picture.end() :].removeprefix("\ufe0f"))
+        if picture["cross"] and label is not Label.CONTRADICTS:
+            raise ValueError("its label had a cross before it")
+        return label
     for _ in range(2):  # an introduction may follow another: "Answer: the document supports"
         if introduction := _LED.match(text):
             text = text[introduction.end() :].strip(_MARKS)

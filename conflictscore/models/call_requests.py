@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 
+from conflictscore.errors import UnreadableReplyError
 from conflictscore.models.calls import call
 from conflictscore.models.capabilities import (
     LENGTHS,
@@ -23,6 +24,7 @@ from conflictscore.models.capabilities import (
 from conflictscore.models.clients import response_format, with_max_tokens
 from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.models.prompt_turns import are_plain, plain_turns
+from conflictscore.models.replies import is_empty
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
@@ -39,6 +41,8 @@ class RequestForm(NamedTuple):
     """The JSON schema of the requested object; empty if no JSON is requested."""
     reasons: bool = True
     """Whether a reasoning model gets extra tokens to reason."""
+    stated: bool = False
+    """Whether the schema is stated in the prompt, since the server seems to have ignored it."""
 
 
 class _PreparedRequest(NamedTuple):
@@ -104,6 +108,8 @@ class StyledRequests:
         No style is sent twice, so an endpoint that refuses everything ends the attempts.
         """
         style, refusal = self.capabilities.style, None
+        if form.stated:
+            style = style._replace(json_form="prompt")
         tried_styles = set[RequestStyle]()
         while True:
             tried_styles.add(style)
@@ -132,8 +138,16 @@ class StyledRequests:
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
-                self.capabilities.learn(style, json=bool(form.schema))
+                self.capabilities.learn(style, json=bool(form.schema) and not form.stated)
                 return reply
+
+    def repeated(self, form: RequestForm, error: UnreadableReplyError) -> RequestForm:
+        """Record an unreadable reply, and return the form in which the request is repeated."""
+        if not form.schema:
+            return form
+        is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
+        self.capabilities.form_failed(certain=error.by_form and not is_hollow)
+        return form._replace(stated=error.formless and not self.capabilities.json_read)
 
     async def _watched(
         self, send: Callable[[], Awaitable[Any]], style: RequestStyle, failures: list[Exception]

@@ -72,10 +72,13 @@ _MOST_LEAST_TOKENS = 4096
 """Largest number in a refusal that is taken as the minimum reply limit; a larger number is a
 maximum or a context window."""
 _MOST_TOKENS = re.compile(
-    r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},)"
-    r"\W{0,3}(\d{1,7})"
+    r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},"
+    r"|not (?:be )?(?:(?:greater|larger|more|higher) than|exceed|above))\W{0,3}(?:\w{1,30}=)?"
+    r"(\d{1,7})"
 )
 """Matches the maximum reply limit in a refusal."""
+_RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
+"""Matches a refusal because a reasoning model used up the limit before it replied."""
 _LEAST_MOST_TOKENS = 256
 """Smallest number in a refusal that is taken as the maximum reply limit; no endpoint limits replies
 to fewer tokens."""
@@ -135,7 +138,7 @@ class Capabilities:
     """The longest prompt, in tokens, that the endpoint has reported reading."""
     counts_no_cache: bool = False
     """Whether the endpoint leaves tokens in its cache out when it counts a prompt's tokens."""
-    _json_read: bool = False
+    json_read: bool = False
     """Whether any reply contained the requested JSON."""
     _spoilt_in_a_row: int = 0
     """The number of replies without the requested JSON since the last reply that had it."""
@@ -175,25 +178,31 @@ class Capabilities:
         requested JSON, one empty reply is too many, and so are several with other text. Later, only
         several empty replies in a row are too many.
         """
-        if not certain and self._json_read:
+        if not certain and self.json_read:
             return
         self._spoilt_in_a_row += 1
-        at_once = certain and not self._json_read
+        at_once = certain and not self.json_read
         if at_once or self._spoilt_in_a_row >= _SPOILT_REPLIES:
             self._withdraw_forms()
 
     def form_failed_again(self) -> None:
         """Record that a request and its repetition got replies without content, such as ``{}``."""
-        if not self._json_read:
+        if not self.json_read:
             self._withdraw_forms()
 
     def _withdraw_forms(self) -> None:
         self._withdrawn_forms.update(_FORMS[:-1])
         self.style = self.style._replace(json_form=_FORMS[-1])
 
-    def json_was_read(self) -> None:
-        """Record a reply with the requested JSON."""
-        self._json_read, self._spoilt_in_a_row = True, 0
+    def json_was_read(self, *, stated: bool) -> None:
+        """Record a reply with the requested JSON.
+
+        ``stated`` means that the reply came only once the schema was stated in the prompt. Unless
+        the form has brought JSON before, the server accepts schemas and ignores them.
+        """
+        if stated and not self.json_read:
+            self._withdraw_forms()
+        self.json_read, self._spoilt_in_a_row = True, 0
 
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.
@@ -255,7 +264,7 @@ class Capabilities:
         elif _ABOUT_JSON.search(words):
             form = _FORMS[_FORMS.index(style.json_form) + 1]
         elif _is_unexplained(fault) or (
-            fault.status in {*_REFUSED, 501} and not _ABOUT_ELSE.search(words)
+            self._may_be_about_form(fault.status) and not _ABOUT_ELSE.search(words)
         ):
             form = _FORMS[-1]
         if form is None:
@@ -263,6 +272,13 @@ class Capabilities:
         # calls that start in the meantime would be refused for the same reason
         self.style = self.style._replace(json_form=form)
         return style._replace(json_form=form)
+
+    def _may_be_about_form(self, status: int | None) -> bool:
+        """Return whether an error without a word about JSON may still mean the request for JSON.
+
+        If the endpoint has answered other requests, its address and the model's name are right.
+        """
+        return status in {*_REFUSED, 415, 501} or (self.answered and status != 500)
 
     @asynccontextmanager
     async def scouting(self) -> AsyncIterator[None]:
@@ -313,10 +329,13 @@ def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
 
 def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with the minimum reply limit that a refusal demands."""
-    if not (_LENGTH_NAMES.search(words) and _TOO_FEW.search(words)):
+    ran_out = _RAN_OUT.search(words)
+    if not (_LENGTH_NAMES.search(words) and (ran_out or _TOO_FEW.search(words))):
         return None
     numbers = [int(digits) for digits in re.findall(r"\d{1,6}", _THOUSANDS.sub("", words))]
     enough = [number for number in numbers if request.tokens < number <= _MOST_LEAST_TOKENS]
+    if ran_out and request.tokens < _MOST_LEAST_TOKENS:
+        enough = enough or [_MOST_LEAST_TOKENS]
     if not enough and (request.style.least_tokens or request.tokens >= _LEAST_TOKENS):
         return None
     least = min(enough, default=_LEAST_TOKENS)
@@ -352,8 +371,9 @@ def _in_plain_turns(request: SentRequest, status: int, words: str) -> RequestSty
 
     Servers describe such a refusal in many ways and languages. So any bad request whose turns are
     not plain is sent again, unless the refusal is about the length, the content, or the account.
+    A server error gets here only if repeating the request has not helped.
     """
-    may_be = status in _REFUSED and not (request.plain or _ABOUT_PROMPT.search(words))
+    may_be = not (request.plain or _ABOUT_PROMPT.search(words))
     if request.style.plain_turns or not (may_be or ABOUT_TURNS.search(words)):
         return None
     return request.style._replace(plain_turns=True)

@@ -1,5 +1,6 @@
 """Reads how a reply ended: normally, cut off at a token limit, or stopped by its provider."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ _NORMAL_ENDINGS = frozenset(
         "done",
         "end",
         "end_turn",
+        "endoftext",
         "eos",
         "eos_token",
         "finish",
@@ -26,6 +28,8 @@ _NORMAL_ENDINGS = frozenset(
         "none",
         "stop",
         "stop_sequence",
+        "stop_token",
+        "stop_words",
         "success",
         "tool_call",
         "tool_calls",
@@ -38,25 +42,22 @@ _LENGTH_ENDINGS = frozenset(
         "context_window_exceeded",
         "length",
         "max_length",
+        "max_new_tokens",
         "max_output_tokens",
         "max_tokens",
         "model_context_window_exceeded",
         "model_length",
+        "token_limit",
     )
 )
-_FAILED_ENDINGS = frozenset(
-    (
-        "abort",
-        "aborted",
-        "error",
-        "insufficient_system_resource",
-        "malformed_function_call",
-        "network_error",
-        "other",
-        "unknown",
-    )
+_FILTERED = re.compile(
+    r"(?i)filter|safety|unsafe|policy|moderat|sensitiv|guardrail|block|prohibit|recitation|refus"
+    r"|spii|harm|flagged|violat|censor|language|complian"
 )
-"""Reasons that mean the server gave up while writing, so another attempt may succeed."""
+"""Matches reasons that lie in the content, so another attempt would end in the same way.
+
+Any other reason may mean that the server gave up while writing.
+"""
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
 """Providers whose LangChain clients always report how a complete reply ended."""
 _ENDING_CHARS = 60  # maximum characters of a reason that are shown; a server may send more
@@ -118,7 +119,6 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
         raise UnreadableReplyError(reason, provider=model, reply=text)
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
-    # another request would meet the same content filter, but a failure may be temporary
-    reason = f"it did not end normally; the provider's reason is “{ending[:_ENDING_CHARS]}”"
-    is_failure = ending.lower() in _FAILED_ENDINGS
-    raise UnreadableReplyError(reason, provider=model, again=is_failure)
+    ending = ending[:_ENDING_CHARS]
+    reason = f"it did not end normally; the provider's reason is “{ending}”"
+    raise UnreadableReplyError(reason, provider=model, again=not _FILTERED.search(ending))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.replies import is_empty, reply_text
+from conflictscore.models.replies import FormlessReplyError, is_empty, reply_text
 from conflictscore.records import encodable
 
 _REPAIRABLE_CHARS = 64_000
@@ -29,19 +29,17 @@ _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result"
 """Fields that may contain an object as text. Text in other fields may quote a document."""
 _BRACKETS = {"{": "}", "[": "]"}
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
-_FIELD = re.compile(r"(?P<open>[\"'“”„«]?)\b(?P<name>\w+)\b[\"'“”«»]?\s{0,20}[:\uff1a]")
+_FIELD = re.compile(
+    r"(?P<open>(?:[\"'“”„«‹「『]\s?)?)\b(?P<name>\w+)\b(?:\s?[\"'“”«»\u203a」』])?\s{0,20}[:\uff1a]"
+)
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A placeholder that a reply copied from the prompt instead of writing a label."""
-_TYPOGRAPHIC = str.maketrans("“”„«»\uff02\uff1a\uff0c", '"""""":,')
+_TYPOGRAPHIC = str.maketrans("“”„«»‹\u203a「」『』\uff02\uff1a\uff0c", '"' * 12 + ":,")
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # begins or ends a code block
 _ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")  # such as "claims = ["
 _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
-
-
-class EmptyReplyError(ValueError):
-    """Raised for an empty reply, which some servers send to every request with a schema."""
 
 
 class _Form(NamedTuple):
@@ -139,24 +137,24 @@ def json_reply(
     if not text.strip():
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
-            raise EmptyReplyError("it was empty")
+            raise FormlessReplyError("it was empty", empty=True)
         # vLLM puts replies here if its grammar restricts them to JSON
         if json_object := form.sole(form.within(loads(reasoning))):
             return json_object
-        raise EmptyReplyError("it was empty except for the model's reasoning")
+        raise FormlessReplyError("it was empty except for the model's reasoning", empty=True)
     return _object_in(text, form)
 
 
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(_UNSEEN)
-    whole = loads(text) if text.lstrip()[:1] in _BRACKETS else None
+    whole = loads(text) if text.lstrip()[:1] in {*_BRACKETS, '"'} else None
     if whole is not None and (json_object := form.sole(form.within(whole))):
         return json_object  # plain JSON, like most replies, needs no further search
-    typographic = text.translate(_TYPOGRAPHIC)
+    typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # as escaped for Markdown
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(_bracketed(variant), parse, variant, form):
             return json_object
-    raise (EmptyReplyError if is_empty(text) else ValueError)(_NOT_ONE_OBJECT)
+    raise FormlessReplyError(_NOT_ONE_OBJECT, empty=is_empty(text))
 
 
 def _one_of(

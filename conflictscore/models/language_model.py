@@ -27,12 +27,12 @@ from conflictscore.models.clear_errors import clear_error, without_logprobs
 from conflictscore.models.clients import secrets_of, with_max_tokens
 from conflictscore.models.endings import early_ending, require_whole, was_cut
 from conflictscore.models.endpoint_chat import EndpointChat
-from conflictscore.models.json_replies import EmptyReplyError, json_reply
+from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit
 from conflictscore.models.logprobs import letter_logprobs
 from conflictscore.models.prompt_cuts import may_be_cut, require_whole_prompt
 from conflictscore.models.proxy_watch import by_answering_proxy
-from conflictscore.models.replies import is_empty, reply_text, without_reasoning
+from conflictscore.models.replies import FormlessReplyError, is_empty, reply_text, without_reasoning
 from conflictscore.models.retries import Retries
 from conflictscore.models.usage import (
     UsageMeter,
@@ -207,9 +207,10 @@ class LanguageModel:
             try:
                 reading = read(json_reply(raw, fields, list_field=listed, aliases=aliases))
             except ValueError as error:
-                empty = isinstance(error, EmptyReplyError)
-                raise self._unreadable(str(error), str(raw.text), by_form=empty) from error
-            self._capabilities.json_was_read()
+                unreadable = self._unreadable(str(error), str(raw.text))
+                if isinstance(error, FormlessReplyError):
+                    unreadable.by_form, unreadable.formless = error.empty, not error.empty
+                raise unreadable from error
             return reading
 
         form = RequestForm(max_tokens, schema=json.dumps(schema))
@@ -287,17 +288,17 @@ class LanguageModel:
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()
 
-        async def reply_to(turns: list[BaseMessage]) -> Any:
-            reply = await self._replied(form, turns, config, prompts, meter)
+        async def reply_to(turns: list[BaseMessage], sent: RequestForm) -> Any:
+            reply = await self._replied(sent, turns, config, prompts, meter)
             add_cost(cost_of(reply))
             return reply
 
-        async def attempt(turns: list[BaseMessage], *, last: bool) -> T:
+        async def attempt(turns: list[BaseMessage], sent: RequestForm, *, last: bool) -> T:
             try:
-                reply = await reply_to(turns)
+                reply = await reply_to(turns, sent)
                 cost = cost_of(reply)
                 if may_be_cut(cost, turns, self._capabilities):
-                    read_again = cost_of(await reply_to(turns)).input_tokens
+                    read_again = cost_of(await reply_to(turns, sent)).input_tokens
                     require_whole_prompt(
                         cost.input_tokens, read_again, turns, self.name, self._capabilities
                     )
@@ -307,14 +308,14 @@ class LanguageModel:
                     breaker.failed(error)
                 raise
             breaker.succeeded()
+            if sent.schema:
+                self._capabilities.json_was_read(stated=sent.stated)
             return reading
 
         try:
-            return await attempt(asked_messages, last=False)
+            return await attempt(asked_messages, form, last=False)
         except UnreadableReplyError as error:
-            if form.schema:
-                is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
-                self._capabilities.form_failed(certain=error.by_form and not is_hollow)
+            again_form = self._requests.repeated(form, error)
             if not error.again:
                 raise
             again = HumanMessage(prompts.render("retry", reason=error.reason))
@@ -327,14 +328,14 @@ class LanguageModel:
         sent_form = self._capabilities.style.json_form
         async with breaker.again(unreadable):
             try:
-                return await attempt(messages_with_reason, last=True)
+                return await attempt(messages_with_reason, again_form, last=True)
             except UnreadableReplyError as error:
                 if not (error.by_form and form.schema):
                     raise
                 self._capabilities.form_failed_again()
                 if self._capabilities.style.json_form == sent_form:
                     raise
-            return await attempt(asked_messages, last=True)
+            return await attempt(asked_messages, form, last=True)
 
     async def _replied(
         self,
@@ -390,7 +391,5 @@ class LanguageModel:
             has_answered=self._capabilities.answered,
         )
 
-    def _unreadable(
-        self, reason: str, reply: str, *, by_form: bool = False
-    ) -> UnreadableReplyError:
-        return UnreadableReplyError(reason, provider=self.name, reply=reply, by_form=by_form)
+    def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
+        return UnreadableReplyError(reason, provider=self.name, reply=reply)

@@ -9,7 +9,8 @@ ABOUT_TURNS = re.compile(
     r"(?i)roles? must|must alternate|system (?:role|message|prompt)|first message|user role"
     r"|non.?empty|(?:not|cannot|can't) be empty|empty (?:content|message|string|text)"
     r"|roles? (?:are|is|should|strictly)|(?:assistant|user) messages? at the|alternate between"
-    r"|(?:consecutive|successive)[\w ]{0,30} messages?|jinja|chat.?template"
+    r"|(?:consecutive|successive)[\w ]{0,30} messages?|jinja|chat.?template|raise_exception"
+    r"|roles? alternat|must (?:begin|start) with"
 )
 """Matches error messages about the order of turns, their roles, or an empty turn."""
 

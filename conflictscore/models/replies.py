@@ -45,7 +45,8 @@ _BARE_HARMONY = re.compile(
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(
     r"(?:\*\*assistantfinal\*\*|\[assistantfinal\]|assistant[_/]?final)[ \t]{0,3}:?"
-    r"|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)",
+    r"|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)"
+    r"|^(?:\*\*|__|#{1,6} )assistant[\s:|]{0,3}final[ \t]{0,3}:?(?:\*\*|__)?:?[ \t]{0,3}$",
     re.IGNORECASE | re.MULTILINE,
 )
 """The header of the last channel. Some servers remove its special tokens but leave its words.
@@ -60,6 +61,7 @@ _INNER_HEADER = re.compile(r"(?<=[.!?)\]}>\"”\n])assistantfinal(?=[A-Z\d\s{\[*
 """The same header at the end of a sentence, in a reply whose reasoning has no header."""
 _FIRST_HEADER = re.compile(
     r"(?i:(?:<?\|?start\|?>(?:assistant)?)?<?\|?channel\|?>\s{0,3}final\s{0,3}<?\|?message\|?>)"
+    r"|(?i:(?:assistant)?\|?(?:channel\|)?final\|message\|)"
     r"|assistant[ \t]{0,3}\n(?!\s{0,3}(?i:analysis|commentary|final))"
     r"|(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
     r"|assistant[\s:|]{1,3}final[\s:|]{1,3}(?=[A-Z\d{\[*#\"'-])"
@@ -113,6 +115,18 @@ _AROUND_LINE = ' \t\r*_#`"“”>-•,'
 _TAGGED = re.compile(
     r"<?(?P<name>[a-z_]{1,40})>(?P<value>[^<>]*)(?:</?[a-z_]{1,40})?", re.IGNORECASE
 )
+
+
+class FormlessReplyError(ValueError):
+    """Raised for a reply without JSON of the requested form.
+
+    ``empty`` means that it has no words either. Some servers send such a reply to every request
+    with a schema.
+    """
+
+    def __init__(self, reason: str, *, empty: bool) -> None:
+        super().__init__(reason)
+        self.empty = empty
 
 
 def reply_text(message: BaseMessage, prompt: str = "") -> str:

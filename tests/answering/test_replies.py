@@ -208,6 +208,11 @@ def test_claims_come_back_as_they_were_listed(claims: list[str], line: str, mark
         "1. **A**\n  - **B**\n    - It is lit.\n    - It is old.\n2. **C**\n  - It is high.",
         "1. **A**\n  - It is lit.\n  - It is old.\n2. **B**\n  - It is high.\n3. **C**",
         "1. **Light** \u2013\n   - It is lit.\n   - It is old.\n   - It is high.",
+        "A. Light\n  a) It is lit.\n  b) It is old.\nB. Place\n  a) It is high.",
+        "**A.** Light\n  - It is lit.\n  - It is old.\n**B.** Place\n  - It is high.",
+        "I. Light\n  i. It is lit.\n  ii. It is old.\nII. Place\n  i. It is high.",
+        "i) It is lit.\nii) It is old.\niii) It is high.",
+        "1\ufe0f\u20e3 It is lit.\n2\ufe0f\u20e3 It is old.\n3\ufe0f\u20e3 It is high.",
     ],
 )
 @pytest.mark.parametrize("marker", ["Claims:\n", ""])
@@ -224,6 +229,8 @@ def test_titles_over_lists_within_a_list_are_no_claims(layout: str, marker: str)
         "1. It is lit.\n- It is old.",
         "- 1.1 million came.\n- 2.5 million left.",
         " 1. It is lit.\n 2. It is red.\n 3. It is old.\n10. It is high.",
+        "A. Smith wrote it.\nB. Jones read it.",
+        "I. Newton wrote it.\nV. Woolf read it.",
     ],
 )
 def test_a_claim_in_bold_or_of_another_mark_stays_a_claim(listed: str) -> None:

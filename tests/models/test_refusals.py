@@ -78,6 +78,8 @@ class TestTurns:
             (400, "The text field in the ContentBlock object at messages.1.content.0 is blank."),
             (400, "Please ensure that multiturn requests alternate between user and model."),
             (500, "Jinja Exception: Only user and assistant roles are supported!"),
+            (500, "row 1, column 7: raise_exception('The user must speak first')"),
+            (500, "Server error: conversation roles alternate"),
             (500, "Cannot have 2 or more assistant messages at the end of the list."),
             (400, "does not support successive user or assistant messages"),
             (400, "invalid request: all elements in history must have a message."),
@@ -156,6 +158,11 @@ class TestLeastTokens:
             ("maxOutputTokens must be at least 20", 20),
             ("max output tokens must be 16 or more", 16),
             ("max_tokens 的取值范围为 [16, 8192]", 16),
+            (
+                "Could not finish the message because max_tokens or model output limit was"
+                " reached. Please try again with higher max_tokens.",
+                4096,
+            ),
             ("Invalid value for max_tokens", 16),
         ],
     )
@@ -190,6 +197,8 @@ class TestMostTokens:
             "`max_tokens` must be less than or equal to `4096`, which is below `context_window`",
             "Invalid max_tokens value, the valid range of max_tokens is [1, 4096]",
             "max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens",
+            "max_tokens=9000 cannot be greater than max_model_len=4096",
+            "max_completion_tokens must not exceed 4096",
         ],
     )
     async def test_the_most_that_an_endpoint_takes_is_sent(self, message: str) -> None:
@@ -277,19 +286,35 @@ class TestJson:
             assert [await year(model), await year(model)] == [1871, 1871]
         assert len(server.requests) == requests
 
-    async def test_a_form_that_only_ever_brings_other_words_is_left_after_a_few(self) -> None:
-        """The server takes the schema and ignores it, and the prompt does not state it."""
+    @pytest.mark.parametrize("ignoring", ["It says so.", '{"score": 5}', "year: 1871"])
+    async def test_where_a_server_ignores_a_schema_the_prompt_states_it(
+        self, ignoring: str
+    ) -> None:
+        def answer(request: ChatRequest) -> Reply:
+            return Reply(ignoring if "response_format" in request.body else '{"year": 1871}')
 
+        with OpenAIServer(answer) as server:
+            model = opened(server)
+            assert [await year(model) for _ in range(4)] == [1871] * 4
+        assert ["response_format" in request.body for request in server.requests] == [
+            True,
+            *([False] * 4),
+        ]
+        assert "integer" in str(server.requests[1].messages[-1]["content"])
+
+    async def test_many_calls_to_a_server_that_ignores_a_schema_are_all_read(self) -> None:
         def answer(request: ChatRequest) -> Reply:
             return Reply("It says so." if "response_format" in request.body else '{"year": 1871}')
 
         with OpenAIServer(answer) as server:
             model = opened(server)
-            for _ in range(2):
-                with pytest.raises(UnreadableReplyError):
-                    await year(model)
-            assert [await year(model), await year(model)] == [1871, 1871]
-        assert len(server.requests) == 7
+            assert await asyncio.gather(*(year(model) for _ in range(12))) == [1871] * 12
+
+    async def test_a_form_that_has_worked_is_kept_after_a_reply_in_other_words(self) -> None:
+        with OpenAIServer(then('{"year": 1871}', "It says so.", '{"year": 1874}')) as server:
+            model = opened(server)
+            assert [await year(model), await year(model)] == [1871, 1874]
+        assert all("response_format" in request.body for request in server.requests)
 
     async def test_a_form_that_comes_to_spoil_every_reply_is_left_after_a_few(self) -> None:
         """The server loads another model, for instance."""
@@ -319,10 +344,51 @@ class TestJson:
         assert all("response_format" in request.body for request in server.requests)
 
 
-async def test_an_ending_by_an_error_is_tried_again() -> None:
-    with OpenAIServer(then(Reply("In", finish_reason="error"), "In 1871.")) as server:
+@pytest.mark.parametrize(
+    "ending", ["error", "ERROR", "abort", "engine_error", "timeout", "overloaded", "cancelled"]
+)
+async def test_an_ending_by_an_error_is_tried_again(ending: str) -> None:
+    with OpenAIServer(then(Reply("In", finish_reason=ending), "In 1871.")) as server:
         assert await said(opened(server)) == "In 1871."
-    with OpenAIServer(then(Reply("In", finish_reason="content_filter"), "In 1871.")) as server:
+
+
+@pytest.mark.parametrize("ending", ["content_filter", "SAFETY", "PROHIBITED_CONTENT", "sensitive"])
+async def test_an_ending_by_a_filter_is_not(ending: str) -> None:
+    with OpenAIServer(then(Reply("In", finish_reason=ending), "In 1871.")) as server:
         with pytest.raises(UnreadableReplyError):
             await said(opened(server))
         assert len(server.requests) == 1
+
+
+async def test_a_lasting_server_error_of_no_clear_words_is_met_by_plain_turns() -> None:
+    def answer(request: ChatRequest) -> Reply | Fault:
+        if roles(request)[0] == "assistant":
+            return Fault(500, message="Vorlage fehlgeschlagen", retry_after="0.1")
+        return Reply("In 1871.")
+
+    with OpenAIServer(answer) as server:
+        for _ in range(2):
+            assert await said(opened(server), [AIMessage("Hello.")]) == "In 1871."
+    assert [roles(request)[0] for request in server.requests] == ["assistant"] * 5 + ["user"] * 2
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, "No endpoints found that can handle the requested parameters."),
+        (405, "nothing here"),
+        (415, "unsupported"),
+    ],
+)
+async def test_an_endpoint_that_has_answered_may_refuse_json_in_any_words(
+    status: int, message: str
+) -> None:
+    def answer(request: ChatRequest) -> Reply | Fault:
+        if "response_format" in request.body:
+            return Fault(status, message=message)
+        return Reply('{"year": 1871}')
+
+    with OpenAIServer(answer) as server:
+        assert await said(opened(server)) == '{"year": 1871}'
+        assert [await year(opened(server)) for _ in range(2)] == [1871, 1871]
+    assert len(server.requests) == 4
