@@ -9,10 +9,10 @@ CAMPAIGN_SECONDS ?= 600
 # Containers often forbid Python to keep compiled modules. Then every test process compiles all anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo plan chat environment test checks lint types imports docs collected tests campaign fix clean
+.PHONY: demo plan endpoint chat environment test checks lint types imports docs collected tests campaign fix clean
 
 demo: plan $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
-	$(BIN)/conflictscore model fetch
+	$(BIN)/conflictscore model fetch || { $(MAKE) -s endpoint; exit 1; }
 	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local
 
 plan:  ## what the demo will do; a key in the environment is never used unasked
@@ -23,6 +23,10 @@ plan:  ## what the demo will do; a key in the environment is never used unasked
 	  echo "download, press Ctrl-C and run:"; \
 	  echo "  make $(VENV)/.demo && $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model openai:gpt-4.1-mini"; \
 	fi
+
+endpoint:  ## how to ask the demo's question without the download
+	@echo "To ask a model behind an API instead, without the download (OPENAI_API_KEY holds its key), run:"
+	@echo "  $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model NAME --base-url URL"
 
 chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'

@@ -247,7 +247,11 @@ def _install(requirement: str, folder: Path) -> None:
         errors = (
             [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
         )
-        raise _SourceError(f"{requirement}: {_CREDENTIALS.sub('//', errors[-1].strip())}")
+        reason = f"{requirement}: {_CREDENTIALS.sub('//', errors[-1].strip())}"
+        # pip says that there is no such package if it could not ask for it
+        if any("after connection broken by" in line for line in lines):
+            reason = f"the package index cannot be reached; check the network and proxy ({reason})"
+        raise _SourceError(reason)
 
 
 def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:

