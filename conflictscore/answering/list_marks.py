@@ -24,10 +24,8 @@ _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\
 _TITLE_LETTER = re.compile(r"^[*_]{0,3}(?P<letter>[A-Z])\.[*_]{0,3}\s+(?=\S)")
 # Roman numbers of list items.
 _ROMAN = re.compile(r"^[*_]{0,3}\(?(?P<roman>[ivx]{1,5}|[IVX]{1,5})[.)][*_]{0,3}\s+(?=\S)")
-_ROMAN_NUMBERS = (
-    *("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"),
-    *("xi", "xii", "xiii", "xiv", "xv", "xvi", "xvii", "xviii", "xix", "xx"),
-)
+_ROMAN_DIGITS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_ROMAN_NUMBERS = [tens + ones for tens in ("", "x") for ones in _ROMAN_DIGITS]
 _NUMBERINGS = (
     ("1", _NUMBER),
     ("1.1", _SUBNUMBER),
