@@ -74,10 +74,7 @@ def read_label(answer: str) -> Label:
         raise ValueError("its label was a question")
     text = text.strip(_MARKS)
     if picture := _PICTURE.match(text):
-        label = read_label(text[picture.end() :].removeprefix("\ufe0f"))
-        if picture["cross"] and label is not Label.CONTRADICTS:
-            raise ValueError("its label had a cross before it")
-        return label
+        return _pictured(picture, text[picture.end() :].removeprefix("\ufe0f"))
     for _ in range(2):  # an introduction may follow another: "Answer: the document supports"
         if introduction := _LED.match(text):
             text = text[introduction.end() :].strip(_MARKS)
@@ -95,6 +92,14 @@ def read_label(answer: str) -> Label:
         label = None if rival_labels.search(text, explanation.end()) else found_label
     if label is None:
         raise ValueError(f"its label was none of {', '.join(_FORMS)}")
+    return label
+
+
+def _pictured(picture: re.Match[str], text: str) -> Label:
+    """Return the label after a picture; a cross that does not mean a contradiction is unclear."""
+    label = read_label(text)
+    if picture["cross"] and label is not Label.CONTRADICTS:
+        raise ValueError("its label had a cross before it")
     return label
 
 

@@ -30,6 +30,8 @@ Progress = Callable[[str, int, int], None]
 total number of bytes."""
 
 _CHUNK = 1 << 20  # bytes that are copied or hashed at a time
+_DISCONNECTED = re.compile(r"connection broken")
+"""Matches pip's warning of a failed connection; its error then says that there is no such package."""
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
@@ -248,8 +250,7 @@ def _install(requirement: str, folder: Path) -> None:
             [line for line in lines if line.startswith("ERROR")] or lines or ["no reason given"]
         )
         reason = f"{requirement}: {_CREDENTIALS.sub('//', errors[-1].strip())}"
-        # pip says that there is no such package if it could not ask for it
-        if any("after connection broken by" in line for line in lines):
+        if _DISCONNECTED.search(process.stderr):
             reason = f"the package index cannot be reached; check the network and proxy ({reason})"
         raise _SourceError(reason)
 
