@@ -31,7 +31,7 @@ total number of bytes."""
 
 _CHUNK = 1 << 20  # bytes that are copied or hashed at a time
 _DISCONNECTED = re.compile(r"connection broken")
-"""Matches pip's warning of a failed connection; its error then says that there is no such package."""
+"""Matches a warning of pip. After such a warning, pip says that there is no such package."""
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
