@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from conflictscore.answering.answer_replies import copied
 from conflictscore.answering.claim_coverage import (
@@ -23,6 +23,7 @@ from conflictscore.answering.claim_places import Placed, place_order, placed_cla
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.json_claims import claims_of_values
 from conflictscore.answering.languages import asserts_nothing, yes_or_no
+from conflictscore.answering.meta_claims import about_the_world
 from conflictscore.answering.statements import affirms, denies, numbers_in, opposite, telling_terms
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.json_answers import is_json
@@ -286,7 +287,10 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
     other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
-    statement = line.removeprefix("Sentence:").strip('"“” ')
+    line = line.removeprefix("Sentence:").strip('"“” ')
+    statement = about_the_world(line, answer, question)
+    if statement is None:
+        raise ValueError(f"“{line}” is about the answer, not about its subject")
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is not a full sentence that answers the question")
     if missing := numbers_in(answer) - numbers_in(statement):
@@ -335,7 +339,7 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
 def _read_own(
     read_reply: _Read[C], ours: str, answer: str, reply: str, *, question: str = ""
 ) -> tuple[C, ...]:
-    """Return the claims of a reply, without those that are copied from the request.
+    """Return the claims of a reply, without those about the answer or copied from the request.
 
     Whether the rest covers the answer is decided afterwards. Raise ValueError if every claim is
     copied and the answer states something.
@@ -345,7 +349,18 @@ def _read_own(
     is_copied = [copied(text, ours, answer) for text in texts]
     if claims and all(is_copied) and not states_nothing(answer, question):
         raise ValueError(f"“{texts[0]}” is copied from the request")
-    return tuple(c for c, of_request in zip(claims, is_copied, strict=True) if not of_request)
+    own = [c for c, of_request in zip(claims, is_copied, strict=True) if not of_request]
+    of_world = [_of_the_world(claim, answer, question) for claim in own]
+    return tuple(dict.fromkeys(filter(None, of_world)))
+
+
+def _of_the_world(claim: C, answer: str, question: str) -> C | None:
+    """Return a claim, with its place if it has one, as :func:`about_the_world` returns its text."""
+    text, place = (claim, ()) if isinstance(claim, str) else (claim[0], claim[1:])
+    plain = about_the_world(text, answer, question)
+    if plain is None or plain == text:
+        return claim if plain else None
+    return cast("C", (plain, *place) if place else plain)
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:

@@ -162,6 +162,17 @@ def test_copied_sentences_are_left_out_beside_a_claim_of_the_answer(
     assert [each["text"] for each in state["report"]["claims"]] == [claim]
 
 
+def test_sentences_about_the_answer_are_left_out_of_its_claims(
+    model: ChatOpenAI, world: World
+) -> None:
+    world.answer = claim = "The lamp was first lit in 1871."
+    about = "The answer is about a lamp.", f"The passage states: {claim}"
+    world.broken["decompose"] = "\n- ".join(["Claims:", *about])
+    state = paper_loop(model).invoke(QUESTION)
+
+    assert [each["text"] for each in state["report"]["claims"]] == [claim]
+
+
 def test_a_greeting_states_nothing_even_if_its_claims_are_copied_from_the_request(
     model: ChatOpenAI, world: World
 ) -> None:
