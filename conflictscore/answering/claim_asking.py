@@ -21,6 +21,7 @@ from conflictscore.answering.claim_coverage import (
 )
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
+from conflictscore.answering.claim_roles import exchanged_roles
 from conflictscore.answering.json_claims import claims_of_values
 from conflictscore.answering.languages import asserts_nothing, yes_or_no
 from conflictscore.answering.meta_claims import about_the_world
@@ -221,6 +222,7 @@ async def _with_the_rest(
     if parts:
         try:
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
+            located_claims = _without_exchanged(located_claims, answer, parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = _with_more(located_claims, texts, answer)
             parts_left = None  # the claims have changed, so the parts must be determined again
@@ -234,6 +236,18 @@ async def _with_the_rest(
     if located_claims and not claims.claims and not gaps:
         gaps = (_NOTHING,)
     return claims._replace(gaps=gaps)
+
+
+def _without_exchanged(
+    located_claims: Sequence[Placed], answer: str, parts: Sequence[UnclaimedPart]
+) -> list[Placed]:
+    """Leave out claims that exchange roles in an uncovered part, since the answer denies them."""
+    passages_left = [answer[part.start : part.end] for part in parts if part.in_others]
+    return [
+        (text, span)
+        for text, span in located_claims
+        if not any(exchanged_roles(text, passage) for passage in passages_left)
+    ]
 
 
 def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
@@ -293,6 +307,8 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
         raise ValueError(f"“{line}” is about the answer, not about its subject")
     if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
         raise ValueError(f"“{statement}” is not a full sentence that answers the question")
+    if exchanged_roles(statement, answer):
+        raise ValueError(f"“{statement}” exchanges the roles in the answer")
     if missing := numbers_in(answer) - numbers_in(statement):
         raise ValueError(f"“{statement}” leaves out {', '.join(sorted(missing))}")
     own_terms = _terms_beside_yes_or_no(answer, question)

@@ -10,12 +10,20 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from conflictscore.answering.claim_matching import claims_about, without_labels
+from conflictscore.answering.claim_matching import ClaimsAbout, claims_about, without_labels
 from conflictscore.answering.claim_places import Placed
 from conflictscore.answering.claim_qualifiers import (
     added_hedges,
     missing_qualifiers,
     qualifiers_of,
+)
+from conflictscore.answering.claim_riders import borrowed_words, topic_of
+from conflictscore.answering.claim_roles import exchanged_roles
+from conflictscore.answering.claim_statements import (
+    MOST_OF_A_LABEL,
+    QUESTION_MARKS,
+    is_label,
+    says_something,
 )
 from conflictscore.answering.claim_terms import (
     SOURCE,
@@ -24,7 +32,6 @@ from conflictscore.answering.claim_terms import (
     plain_text,
     small_numbers,
     stem_of,
-    telling_words,
     tells_names,
     terms_of,
 )
@@ -33,8 +40,8 @@ from conflictscore.answering.word_lists import (
     COURTESIES,
     REFUSALS,
     REMARKS,
+    YES,
     negations_in,
-    stem,
 )
 from conflictscore.json_answers import said_by
 from conflictscore.markdown import Passage, passages
@@ -42,15 +49,7 @@ from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
-_LOOSE_SHARE = 0.2
-"""Largest share of a passage's informative words that may be missing from its claims. Models reword
-claims, so some words are missing from complete claims too. This limit and the next ones were chosen
-by hand."""
-_LOOSE_IN_A_ROW = 2
-"""Number of consecutive missing words that state something. A single missing word only links words
-that are in a claim."""
 _MOST_LOOSE = 1  # maximum informative words that a refusal may add
-_MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
@@ -59,30 +58,18 @@ _YES_OR_NO = re.compile(
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
     re.IGNORECASE,
 )
-# Italian and Spanish "sì" and "sí" lose their accent when they are stemmed.
-_YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
-_PRESUMING = re.compile(
-    r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"
-    r"|pourquoi|por qu\u00e9|perch\u00e9)\b",
-    re.IGNORECASE,
-)
-"""Matches a question that presupposes a fact: "Why is it deadly?"."""
-_STATING = re.compile(
-    r"\W*(?!(?:what|when|where|which|who|why|how|if)\b)[^\n]{1,80}?\b(?:is|are|was|were|has|have|had|can"
-    r"|cannot|may|must|will|does|did|should)\b",
-    re.IGNORECASE,
-)
-"""Matches a heading that is a statement: "The tablet is deadly"."""
-_HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
-_TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
-_CLAUSE_END = re.compile(r"([,;:()\u2013\u2014])")
-_QUESTION_MARKS = "?\u037e\u061f\uff1f"
 # Three words in a row, which code seldom contains.
 _PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
 # Words that begin lines of code and commands, even if the line looks like prose.
 _PROGRAM = re.compile(
     r"(?:public|private|static|const|let|var|import|from|def|class|return|select|insert|update"
     r"|create|for|while|if|else|elif|with|int|void|float|double|pip|npm|git|sudo|apt|cd|export)\b",
+    re.IGNORECASE,
+)
+# A number that only orders parts of an answer, as in "Step 1: Install the pump".
+_ORDER = re.compile(
+    r"^\W{0,6}(?:step|part|option|tip|phase|schritt|teil|\u00e9tape|partie|paso|parte)\s\d{1,2}"
+    r"(?=[:.)]|\s[\u2013\u2014-])",
     re.IGNORECASE,
 )
 _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
@@ -96,6 +83,9 @@ class UnclaimedPart(NamedTuple):
     end: int
     words: tuple[str, ...]
     """Its numbers, names, negations and informative words that no claim about it contains."""
+    in_others: tuple[str, ...] = ()
+    """Words that claims contain, but in another connection: they were read from other passages, or
+    have exchanged roles."""
 
 
 class Beyond(NamedTuple):
@@ -141,8 +131,9 @@ def gaps_of(
     unclaimed = [
         Gap(
             kind=GapKind.UNCLAIMED,
-            note=f"{_listed(part.words)} in {quoted(answer[part.start : part.end])} is in no"
-            f" claim{failure}",
+            note=f"{_listed([*part.words, *part.in_others])} in"
+            f" {quoted(answer[part.start : part.end])} is in no claim"
+            f"{'' if part.words else ' in this connection'}{failure}",
             passage=(part.start, part.end),
         )
         for part in parts
@@ -177,45 +168,60 @@ def unclaimed_parts(
             not occur in a claim; numbers and negations must.
     """
     parts = passages(answer)
+    verbatim = {*map(str.strip, claims)}
+    if verbatim == {answer[part.start : part.end].strip() for part in parts}:
+        return ()
     names = tells_names(answer)
     claim_terms = [terms_of(claim, names=names) for claim in claims]
-    verbatim = {*map(str.strip, claims)}
     asked = terms_of(question, names=names).words
     about = _claims_about(answer, parts, claim_terms, spans, asked)
     on_question = [
         n for n, terms in enumerate(claim_terms) if 2 * len(terms.words & asked) > len(asked)
     ]
+    common = topic_of(claim_terms) | asked
     found = []
     for number, part in enumerate(parts):
         passage = answer[part.start : part.end]
-        if passage.strip() in verbatim:
+        near, own = about[number]
+        is_repeated = passage.strip() in verbatim
+        if is_repeated and len(own) < 2:
             continue  # a claim that repeats the passage has all its words and qualifiers
+        exchanged = [word for n in own for word in exchanged_roles(claims[n], passage)]
+        if is_repeated and not exchanged:
+            continue
         answers = bool(_YES_OR_NO.search(passage)) and bool(on_question)
-        near = about[number].union(on_question) if answers else about[number]
+        near = near.union(on_question) if answers else near
         of_part = [claim_terms[n] for n in near]
-        known = asked | _YES if answers else asked
+        known = asked | YES if answers else asked
         text = _text_of(answer, part, known)
         unclaimed = _unclaimed(answer, part, text, of_part, known)
         stems = frozenset[str]().union(*(terms.words for terms in of_part))
         qualifying = missing_qualifiers(text, [qualifiers_of(claims[n]) for n in near], stems)
-        found.append(_with_words(unclaimed, part, qualifying))
+        others = [claim_terms[n] for n in near - own]
+        borrowed = borrowed_words(text, [claim_terms[n] for n in own], others, common)
+        in_others = _as_written({*borrowed, *exchanged}, text)
+        found.append(_with_words(unclaimed, part, qualifying, in_others))
     return tuple(part for part in found if part is not None)
 
 
 def _with_words(
-    unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str]
+    unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str], in_others: Iterable[str]
 ) -> UnclaimedPart | None:
     """Add words to the list of a passage's words that no claim about it contains."""
     listed = unclaimed.words if unclaimed else ()
     new = (word for word in words if not {*listed}.intersection(word.split()))
     missing = (*listed, *dict.fromkeys(new))
-    return UnclaimedPart(part.start, part.end, missing) if missing else None
+    elsewhere = tuple(word for word in in_others if word not in missing)
+    is_missing = missing or elsewhere
+    return UnclaimedPart(part.start, part.end, missing, elsewhere) if is_missing else None
 
 
 def claims_beyond(
     answer: str, claims: Sequence[str], spans: Sequence[tuple[int, int] | None], question: str = ""
 ) -> tuple[Beyond, ...]:
     """Return the claims with a number, a name, a negation or a hedge that the answer lacks."""
+    if all(claim in answer for claim in claims):
+        return ()
     names = tells_names(answer)
     claims = without_labels(claims, answer)
     whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
@@ -248,7 +254,7 @@ def _about_denials(
     parts = passages(answer)
     about = _claims_about(answer, parts, claims, spans, asked)
     denying = [
-        numbers
+        numbers.all
         for part, numbers in zip(parts, about, strict=True)
         if negations_in(answer[part.start : part.end])
     ]
@@ -268,7 +274,7 @@ def states_nothing(answer: str, question: str) -> bool:
         if terms.numbers - asked.numbers or terms.names - asked.words:
             return False
         own = terms.words - asked.words - COURTESIES
-        if answer[part.end - 1] in _QUESTION_MARKS and len(own) <= _MOST_OF_A_LABEL:
+        if answer[part.end - 1] in QUESTION_MARKS and len(own) <= MOST_OF_A_LABEL:
             continue
         refuses = bool(terms.words & REFUSALS)
         if own and not (refuses and len(own) <= _MOST_LOOSE):
@@ -285,12 +291,12 @@ def _unclaimed(
     own = terms_of(text, names=tells_names(answer))
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
     missing = _missing(own, about, claimed)
-    if not about and not own.numbers and _is_label(answer, part):
+    if not about and not own.numbers and is_label(answer, part):
         missing -= own.names  # the names in a heading are its topic
     loose = own.words - claimed - COURTESIES
     if SOURCE.search(answer, part.start, part.end):  # remarks may follow a citation
         loose -= REMARKS
-    if not _says_something(answer, part, text, own, loose):
+    if not says_something(answer, part, text, own, loose):
         loose = frozenset()
     if not missing and not loose:
         return None
@@ -304,49 +310,6 @@ def _missing(own: Terms, about: Sequence[Terms], claimed: frozenset[str]) -> fro
     if own.negations and not any(terms.negations for terms in about):
         missing |= own.negations
     return missing
-
-
-def _says_something(
-    answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
-) -> bool:
-    """Return whether the informative words that are in no claim are enough to state something."""
-    is_question = answer[part.end - 1] in _QUESTION_MARKS
-    if is_question or _is_label(answer, part):
-        states = _PRESUMING.match(text) if is_question else _STATING.match(text)
-        return len(loose) > (0 if states else _MOST_OF_A_LABEL)
-    if text.rstrip().endswith(":"):  # a colon introduces the text that follows
-        return len(loose) > 1
-    if len(loose) > _LOOSE_SHARE * len(own.words) or _has_own_clause(text, loose):
-        return True
-    return _most_in_a_row(text, loose) >= _LOOSE_IN_A_ROW
-
-
-def _has_own_clause(text: str, loose: frozenset[str]) -> bool:
-    """Return whether a clause has informative words, and none of them is in a claim.
-
-    Words before a colon do not count, since they introduce what follows.
-    """
-    clauses = _CLAUSE_END.split(text)
-    for clause, end in zip(clauses[::2], [*clauses[1::2], ""], strict=True):
-        words = frozenset(telling_words(clause)) - COURTESIES - REMARKS - _YES
-        if end != ":" and words and words <= loose:
-            return True
-    return False
-
-
-def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """Return the length of the longest run of words in a text that are in no claim.
-
-    Words that state nothing do not interrupt the run.
-    """
-    most = count = 0
-    for term in telling_words(text):
-        if term in loose:
-            count += 1
-            most = max(most, count)
-        elif term not in COURTESIES:
-            count = 0
-    return most
 
 
 def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
@@ -368,18 +331,9 @@ def _claims_about(
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
     asked: frozenset[str],
-) -> list[set[int]]:
+) -> list[ClaimsAbout]:
     words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
     return claims_about(words, [part.start for part in parts], claims, spans, asked)
-
-
-def _is_label(answer: str, part: Passage) -> bool:
-    """Return whether a passage is a heading or the header row of a table."""
-    if part.kind == "row":
-        # the pattern looks only at the beginning of the next line; the slice limits the time
-        return bool(_TABLE_RULE.match(answer[part.end : part.end + 200]))
-    # 12 characters hold a line break, 3 spaces, 6 signs and 2 blanks; few heading marks are longer
-    return bool(_HEADING.search(answer[max(0, part.start - 12) : part.start]))
 
 
 def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
@@ -393,7 +347,7 @@ def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) ->
         value = said_by(text)
         return plain_text(value) if len(words_in(value)) >= _WORDS_OF_A_VALUE else ""
     if part.kind != "code" or text.lstrip().startswith("<"):
-        return without_remarks(plain_text(text), asked)
+        return without_remarks(plain_text(_ORDER.sub("", text)), asked)
     lines = text.removeprefix("```").removesuffix("```").splitlines()
     prose = (run[0] for line in lines for run in _PROSE.finditer(line))
     return " . ".join(run for run in prose if not _PROGRAM.match(run))

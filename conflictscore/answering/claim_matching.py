@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
 from itertools import pairwise
+from typing import NamedTuple
 
 from conflictscore.answering.claim_terms import Terms
 
@@ -14,21 +15,28 @@ _MOST_PLACES = 50  # a word in more passages than this is not used to match clai
 _FEW_CLAIMS = 2  # a word in more claims than this does not show which passage they are about
 
 
+class ClaimsAbout(NamedTuple):
+    """Indices of the claims about a passage, and of those that fit no other passage better."""
+
+    all: set[int]
+    own: set[int]
+
+
 def claims_about(
     passages: Sequence[Set[str]],
     starts: Sequence[int],
     claims: Sequence[Terms],
     spans: Sequence[tuple[int, int] | None],
     asked: frozenset[str],
-) -> list[set[int]]:
+) -> list[ClaimsAbout]:
     """Return, for each passage, the indices of the claims about it.
 
     A claim is about a passage if it was read from the passage, or if their common words make up
-    half of the words of the passage or of the claim. Claims repeat the names of their subject. So a
-    claim is also about a passage if they share two words that occur in no other passage and in at
-    most one other claim; such a word must not be a name or occur in the question. Words that occur
-    in very many passages are ignored: they identify no passage, and ignoring them keeps the time
-    linear.
+    half of the words of the passage or of the claim. Claims repeat the question, so its words may
+    be left out of the claim's. Claims also repeat the names of their subject. So a claim is also
+    about a passage if they share two words that occur in no other passage and in at most one other
+    claim; such a word must not be a name or occur in the question. Words that occur in very many
+    passages are ignored: they identify no passage, and ignoring them keeps the time linear.
 
     Args:
         passages: The words of each passage.
@@ -40,7 +48,7 @@ def claims_about(
     telling = _passages_by_word(passages)
     sizes = [len(telling.keys() & words) for words in passages]
     rare = _rare_words(claims, asked)
-    about: list[set[int]] = [set() for _ in passages]
+    about = [ClaimsAbout(set(), set()) for _ in passages]
     for index, terms in enumerate(claims):
         start, end = spans[index] or (0, 0)
         near = {*range(bisect_left(starts, start), bisect_left(starts, end))}
@@ -48,11 +56,21 @@ def claims_about(
         counts = Counter([n for word in words for n in telling[word]])
         least = len(terms.of_a_place)
         near |= {n for n in counts if 2 * counts[n] >= min(sizes[n], least)}
-        own = Counter(_only_passages(terms.words & rare, telling))
-        near |= {n for n, count in own.items() if count > 1}
+        near |= _with_half_of(terms.of_a_place - asked, telling) if asked else set()
+        only = Counter(_only_passages(terms.words & rare, telling))
+        near |= {n for n, count in only.items() if count > 1}
+        most = max(counts.values(), default=0)
         for number in near:
-            about[number].add(index)
+            about[number].all.add(index)
+            if counts[number] == most or starts[number] == start < end:
+                about[number].own.add(index)
     return about
+
+
+def _with_half_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
+    """Return the passages that have at least half of some words."""
+    counts = Counter([n for word in words & telling.keys() for n in telling[word]])
+    return {n for n, count in counts.items() if 2 * count >= len(words)}
 
 
 def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:

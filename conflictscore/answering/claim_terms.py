@@ -12,6 +12,7 @@ from conflictscore.answering.word_lists import (
     FUNCTION_WORDS,
     IRREGULAR,
     NEGATIONS,
+    PHRASES,
     negations_in,
     stem,
 )
@@ -44,10 +45,16 @@ _LISTED_SOURCES = re.compile(
 )
 _POINTING = re.compile(
     r"\b(?:(?:latter|former|these|those|other|first|last) (?:two|three|four|five)"
-    r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time)\b",
+    r"|as (?:long|soon|well) as|(?:at|by) th(?:at|e) time"
+    r"|the (?:first|second|third|last|next) (?:item|point|option|case|step|part))\b",
     re.IGNORECASE,
 )
 """Matches phrases that refer back or join clauses; a number word in them is not a number."""
+_APOSTROPHE = "['\u2019]"
+_PHRASE = re.compile(
+    r"\b(?:{})\b".format("|".join(re.escape(p).replace("'", _APOSTROPHE) for p in PHRASES)),
+    re.IGNORECASE,
+)
 # The target of a Markdown link, or a bare address.
 _TARGET = re.compile(r"(?<=\])\([^()\s]{1,2000}\)|\bhttps?://[^\s)>\]]{1,2000}")
 _WORD = re.compile(r"\w[\w'\u2019-]*")
@@ -92,8 +99,8 @@ class Terms(NamedTuple):
 
 
 def plain_text(text: str) -> str:
-    """Remove citations, link targets, source numbers, and phrases that refer back."""
-    for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING):
+    """Remove citations, link targets, source numbers, and phrases that state nothing."""
+    for pattern in (_TARGET, _CITATION, _LISTED_SOURCES, SOURCE, _POINTING, _PHRASE):
         text = pattern.sub(" ", text)
     return text
 

@@ -55,6 +55,12 @@ _ASSERTS = re.compile(
     r"|which|who|because)\b",
     re.IGNORECASE,
 )
+_POINTS_BACK = re.compile(
+    r"\W*(?:the|this) (?:context|text|passage|document|source|question) refers? to the"
+    r" (?:former|latter|first|second)(?: one)?\W*",
+    re.IGNORECASE,
+)
+"""Matches a clause that only says which of several things a source means."""
 _REASON = re.compile(r"\b(?:because|since|as|but|denn|weil|car|porque)\b", re.IGNORECASE)
 _COULD_NOT_FIND = re.compile(
     r"\s*(?:but |and |so |though |however |what )?I (?:(?:could|can|did|do)(?: not|n['\u2019]t)"
@@ -71,7 +77,11 @@ _CLOSING = re.compile(
 # Advice to ask someone else, such as "Please consult a doctor".
 _ADVICE = re.compile(
     r"\W*(?:(?:so|and|but|please|always|however|you should|it is best to) ){0,3}"
-    r"(?:check with|consult|contact|talk to|speak to|speak with|ask) (?:a|an|the|your|our)\b",
+    r"(?:check with|consult|contact|talk to|speak to|speak with|ask) (?:a|an|the|your|our)\b"
+    r"|\W*(?:(?:am besten )?(?:fragen|wenden|erkundigen|pr\u00fcfen) sie\b"
+    r"|(?:il convient de|mieux vaut|veuillez|je vous conseille de)"
+    r" (?:v\u00e9rifier|consulter|demander)"
+    r"|(?:conviene|hay que|es mejor|se recomienda|recomiendo) (?:comprobar|consultar|verificar))\b",
     re.IGNORECASE,
 )
 
@@ -108,7 +118,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     If ``beside`` is true, the same sentence contains another remark.
     """
     words = _WORD.findall(clause)
-    if _only_disagrees(clause):
+    if _only_disagrees(clause) or _POINTS_BACK.fullmatch(clause):
         return True
     if not _is_plain(words):
         return False

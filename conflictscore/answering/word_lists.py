@@ -54,16 +54,29 @@ def _stems(*names: str) -> frozenset[str]:
 FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
 COURTESIES = _stems("courtesies", "unspaced_courtesies")
 """Stems of words that state nothing by themselves."""
+PHRASES: list[str] = _LISTS["phrases"]
+"""Phrases that state nothing, in lower case."""
 REFUSALS = _stems("refusals")
 """Stems of words used in refusals, whose "not" denies no fact."""
 SOURCE_NOUNS = _stems("source_nouns")
 """Stems of words with which an answer refers to its documents."""
 CONFLICT_WORDS = _stems("conflict_words")
 """Stems of words that say that documents disagree."""
+SYMMETRIC = _stems("symmetric")
+"""Stems of words that relate both sides alike, such as "borders"."""
 REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 """Stems of words used in remarks on how far the documents agree."""
 
 
+PASSIVE = frozenset(_LISTS["passive"].split())
+"""Folded auxiliaries of the passive voice."""
+AGENTS = frozenset(_LISTS["agents"].split())
+"""Folded prepositions before the one who acts in a passive sentence."""
+AUXILIARIES = frozenset(_LISTS["auxiliaries"].split())
+"""Folded auxiliaries that stand between a subject and an object in some languages."""
+# Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are stemmed.
+YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
+"""Stems of words that mean yes."""
 IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
 """The basic form of English words whose forms share no stem, such as "write" for "wrote"."""
 HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]

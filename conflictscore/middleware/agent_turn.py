@@ -44,6 +44,7 @@ from conflictscore.middleware.entrypoints import (
     listener,
     reason_or_raise,
 )
+from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
@@ -270,8 +271,13 @@ class AgentTurn:
     def _finished(self, run: Run) -> Response:
         first = self._answers[0]
         ending = early_ending(first.message)
+        system = self._called.system_message
+        instructions = [*([str(system.text)] if system else ()), *self._asked.instructions]
         run = self._with_usage(run).with_gaps(
-            *([unfinished(ending)] if ending else []), *self._asked.left_out, *self._lost
+            *([unfinished(ending)] if ending else []),
+            *self._asked.left_out,
+            *self._lost,
+            *instructed_facts(run, instructions),
         )
         if not meets(run, self._settings.require):
             return self._refused(run)

@@ -39,6 +39,7 @@ from conflictscore.middleware.entrypoints import (
     correct,
     reason_or_raise,
 )
+from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
@@ -124,7 +125,8 @@ class ChatLoop:
         draft = draft or replies[-1]
         if ending := early_ending(draft):
             run = run.with_gaps(unfinished(ending))
-        run = run.with_gaps(*chat_question.left_out)
+        facts = instructed_facts(run, chat_question.instructions)
+        run = run.with_gaps(*chat_question.left_out, *facts)
         message = _corrected(run, draft, before, name=f"conflictscore/{name}")
         return self._required(message, run)
 

@@ -61,10 +61,20 @@ class ChatQuestion:
     automatically."""
     cut: bool = False
     """Whether the documents of earlier tool results were cut at the limit."""
+    attached: tuple[str, ...] = ()
+    """Types of the user's content blocks other than text, such as ``image``."""
+
+    @property
+    def instructions(self) -> tuple[str, ...]:
+        """The texts of the conversation's system messages."""
+        return tuple(str(m.text) for m in self.before if isinstance(m, SystemMessage))
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Gaps for tool results since the question that the model read but the check did not."""
+        """Gaps for evidence that the model read and the check did not.
+
+        This is anything but text in the user's messages, and tool results since the question.
+        """
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}
@@ -79,6 +89,11 @@ class ChatQuestion:
                 arguments=arguments.get(getattr(message, "tool_call_id", None), ""),
             )
         ]
+        if self.attached:
+            note = f"the user's messages contain {', '.join(self.attached)}, which is not read"
+            gaps.append(
+                Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; give its text as a document")
+            )
         if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
             note = (
                 f"tools returned more than {MOST_OF_TOOLS:,} documents, so only "
@@ -135,6 +150,7 @@ def asked_in(
     """
     place = question_place(messages)
     last = len(messages) if place is None else place
+    attached = [kind for message in messages for kind in _attached_to(message)]
     text = "" if place is None else str(messages[place].text).strip()
     return ChatQuestion(
         question=question or ("" if is_client_task(text) else text),
@@ -144,6 +160,7 @@ def asked_in(
         brought=tuple(documents),
         before=tuple(messages[:last]),
         sources=sources,
+        attached=tuple(sorted({*attached})),
     )
 
 
@@ -161,12 +178,15 @@ def left_out_of(
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
     sums. If a tool writes something, and its long result only repeats the ``arguments`` of the
     call, the result is a receipt too. Results of tools that are not in ``sources`` are not
-    evidence.
+    read.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
     name = message.name or "a tool"
     if sources is not None and message.name not in sources:
+        if _is_evidence(message, question, arguments):
+            note = f"the result of {name} was not read, since sources does not name the tool"
+            yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note)
         return
     kinds = _kinds_of_blocks(message) - _READ_BLOCKS
     if kinds:
@@ -225,12 +245,19 @@ def _writes(message: ToolMessage) -> bool:
     return not WRITES.isdisjoint(word.lower() for word in NAME_WORD.findall(message.name or ""))
 
 
+def _attached_to(message: BaseMessage) -> list[str]:
+    """Return the types of a user message's blocks other than text."""
+    if not isinstance(message, HumanMessage) or isinstance(message.content, str):
+        return []
+    blocks = [block for block in message.content if not isinstance(block, str)]
+    return [str(block.get("type")) for block in blocks if block.get("type") != "text"]
+
+
 def _is_text(message: BaseMessage) -> bool:
     """Return whether the text of this message is all of its content.
 
     Reasoning and tool calls do not count as content, and tool messages are read for documents.
     """
-    if isinstance(message, HumanMessage) and not isinstance(message.content, str):
-        blocks = [block for block in message.content if not isinstance(block, str)]
-        return all(block.get("type") == "text" for block in blocks)
+    if _attached_to(message):
+        return False
     return isinstance(message, ToolMessage | SystemMessage | HumanMessage | AIMessage)

@@ -20,6 +20,7 @@ from conflictscore.json_answers import check_of, is_json
 from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format
+from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.completions import (
@@ -260,6 +261,7 @@ class CheckedAnswer:
         if ending := None if self._draft is None else ending_of(self._draft):
             yield unfinished(ending)
         yield from self._request.asked.left_out
+        yield from instructed_facts(self._known(), self._request.asked.instructions)
 
     def _refused(self, run: Run) -> Completion:
         """Send the configured refusal instead of the answer, or HTTP 503.

@@ -1,0 +1,86 @@
+"""Detection of statements that are made of words from claims about other passages.
+
+"Zarafen is sold in Basel" states something that neither "Zarafen is sold by Orlo" nor "Zarafen was
+first made in Basel" says, although each of its words is in one of them. A name or number that only
+the claims of other passages have must stand in one of them beside a word that it stands beside
+here. If all claims about a passage were read from other passages, this holds for all its words.
+Time is linear in the lengths of the texts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
+
+from conflictscore.answering.claim_terms import Terms, numbers_in, stem_of
+from conflictscore.answering.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
+from conflictscore.scripts import fold
+
+_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
+_CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
+_NEARBY = 2  # words before and after a word that count as its neighbours
+_COMMON = 0.5
+"""Smallest share of the claims that have a word of the topic; such a word joins nothing."""
+
+
+def topic_of(claims: Sequence[Terms]) -> frozenset[str]:
+    """Return the words that at least half of several claims have."""
+    if len(claims) < 2:
+        return frozenset()
+    counts = Counter([word for terms in claims for word in terms.words])
+    return frozenset(word for word, n in counts.items() if n >= max(2, _COMMON * len(claims)))
+
+
+def borrowed_words(
+    text: str, own: Sequence[Terms], others: Sequence[Terms], ignored: Set[str]
+) -> frozenset[str]:
+    """Return the words of a passage that its claims have only in other connections.
+
+    Args:
+        text: The passage.
+        own: The claims that were read from this passage rather than from another.
+        others: Further claims about it.
+        ignored: Words of the topic and of the question.
+    """
+    if not others:
+        return frozenset()
+    claims = [{*terms.words, *terms.numbers} for terms in others]
+    mine = frozenset[str]().union(*(terms.words | terms.numbers for terms in own))
+    names = frozenset[str]().union(*(terms.names | terms.numbers for terms in others))
+    borrowed = set[str]()
+    for clause in _CLAUSE_END.split(text):
+        words = [word for word in _words(clause) if word not in ignored]
+        if own:
+            borrowed |= {
+                word
+                for place, word in enumerate(words)
+                if word in names - mine and not _is_joined(words, place, claims)
+            }
+        else:
+            borrowed |= {*_loose_pairs(words, claims)}
+    return frozenset(borrowed)
+
+
+def _is_joined(words: Sequence[str], place: int, claims: Sequence[Set[str]]) -> bool:
+    """Return whether a claim has a word together with one of its neighbours, if it has any."""
+    beside = {*words[max(0, place - _NEARBY) : place], *words[place + 1 : place + 1 + _NEARBY]}
+    return not beside or any(words[place] in claim and beside & claim for claim in claims)
+
+
+def _loose_pairs(words: Sequence[str], claims: Sequence[Set[str]]) -> Iterator[str]:
+    """Yield both words of each adjacent pair that claims have, but none of them together."""
+    all_words = set[str]().union(*claims)
+    for pair in pairwise([word for word in words if word in all_words]):
+        if not any({*pair} <= claim for claim in claims):
+            yield from pair
+
+
+def _words(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word[0].isdigit():
+            yield from numbers_in(word)
+            continue
+        folded, short = fold(word), stem_of(word)
+        if len(folded) > 1 and folded not in FUNCTION_WORDS | NEGATIONS and short not in COURTESIES:
+            yield short

@@ -1,0 +1,200 @@
+"""Detection of claims that exchange the roles in a passage: "Dal beat Vik" for "Vik beat Dal".
+
+Such a claim has all the words of the passage, but states something else. Two texts exchange roles
+if the words before and after the same word have changed sides, or if two auxiliaries stand between
+exchanged words. In a passage with several numbers, a claim also exchanges roles if it gives the
+number of one name to another. Words such as "borders" and "resembles" relate both sides alike, and
+in doubt nothing is exchanged. Time is linear in the lengths of the texts.
+"""
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from conflictscore.answering.claim_terms import numbers_in, plain_text, stem_of
+from conflictscore.answering.word_lists import (
+    AGENTS,
+    AUXILIARIES,
+    FUNCTION_WORDS,
+    NEGATIONS,
+    PASSIVE,
+    SYMMETRIC,
+)
+from conflictscore.scripts import fold
+
+_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
+_NEAREST = 2  # words before and after a word that may have its roles: the parts of a name
+_OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
+_MOST_WORDS = 80  # words of a text that are compared; longer sentences are lists
+_JOINT = re.compile(
+    r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
+)
+_RESPECTIVELY = re.compile(r"\b(?:respectively|jeweils|beziehungsweise|respectiv)", re.IGNORECASE)
+
+
+class _Token(NamedTuple):
+    """A word, folded; its stem if it is informative; and whether it is a name."""
+
+    word: str
+    stem: str
+    is_name: bool
+
+
+class _Sides(NamedTuple):
+    """The stems before and after a word, in order, and who acts: the words before, after or none.
+
+    "Dal was beaten by Vik" has its actor after the verb, and "the games were held" has none.
+    """
+
+    before: Sequence[str]
+    after: Sequence[str]
+    actor: Literal["before", "after", "none"]
+
+
+def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
+    """Return the words of a claim that have each other's roles in a passage; empty if none have.
+
+    Only a claim whose informative words all occur in the passage is compared.
+    """
+    if claim.strip(" .") in passage:
+        return ()
+    own, theirs = _tokens(passage), _tokens(claim)
+    if _has_object_first(own) or _has_object_first(theirs):
+        return ()
+    stems = {token.stem for token in own}
+    if not all(token.stem in stems for token in theirs if token.stem):
+        return ()
+    around = _around_auxiliaries(own, theirs) or _around_a_word(own, theirs)
+    return tuple(dict.fromkeys(around or _with_another_number(claim, passage)))
+
+
+@lru_cache(maxsize=256)  # each passage is compared with several claims
+def _tokens(text: str) -> tuple[_Token, ...]:
+    tokens = list[_Token]()
+    for match in islice(_WORD.finditer(plain_text(text)), _MOST_WORDS):
+        word = fold(match[0])
+        tells = word not in FUNCTION_WORDS and word not in NEGATIONS and len(word) > 1
+        is_name = bool(tokens) and match[0][0].isupper()
+        tokens.append(_Token(word, stem_of(match[0]) if tells else "", is_name))
+    return tuple(tokens)
+
+
+def _has_object_first(tokens: Sequence[_Token]) -> bool:
+    """Return whether a German text begins with an object: "Den Hund biss die Katze"."""
+    return any(token.word in _OF_OBJECTS for token in tokens[:2])
+
+
+def _around_a_word(own: Sequence[_Token], theirs: Sequence[_Token]) -> list[str]:
+    """Return words that are on the other side of a word that both texts have.
+
+    If the texts share several names, only names are compared.
+    """
+    stems = {token.stem for token in own} & {token.stem for token in theirs} - {""}
+    all_names = {token.stem for token in (*own, *theirs) if token.is_name and token.stem}
+    names = all_names & stems
+    if stems & SYMMETRIC:
+        return []
+    compared = all_names if len(names) > 1 else {token.stem for token in own} - {""}
+    places = _places(own)
+    for word, at in _places(theirs).items():
+        if len(at) > 1 or theirs[at[0]].stem in names or word not in places or word[0].isdigit():
+            continue
+        claimed = _sides(theirs, at[0], compared)
+        sides = [_sides(own, place, compared) for place in places[word]]
+        if all(_change_sides(each, claimed) for each in sides):
+            return [*claimed.before[-1:], *claimed.after[:1]]
+    return []
+
+
+def _places(tokens: Sequence[_Token]) -> dict[str, list[int]]:
+    """Return the places of each informative word."""
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(tokens):
+        if token.stem:
+            places.setdefault(token.word, []).append(place)
+    return places
+
+
+def _sides(tokens: Sequence[_Token], place: int, compared: Set[str]) -> _Sides:
+    before, after = tokens[:place], tokens[place + 1 :]
+    has_agent = any(token.word in AGENTS for token in after[:1])
+    has_auxiliary = any(token.word in PASSIVE for token in before[-2:])
+    is_active = not has_agent and (not has_auxiliary or tokens[place].word.endswith("ing"))
+    actor: Literal["before", "after", "none"] = "before" if is_active else "none"
+    return _Sides(
+        [token.stem for token in before if token.stem in compared],
+        [token.stem for token in after if token.stem in compared],
+        "after" if has_agent and has_auxiliary else actor,
+    )
+
+
+def _change_sides(own: _Sides, claimed: _Sides) -> bool:
+    """Return whether the words nearest to a word changed their roles, and none kept its role."""
+    if own.actor != claimed.actor:
+        if "none" in (own.actor, claimed.actor):
+            return False
+        own = _Sides(own.after, own.before, claimed.actor)
+    if not claimed.before or not claimed.after:
+        return False
+    both = {*own.before} & {*own.after}  # parts of both names, such as "Mount"
+    before, after = {*own.before} - both, {*own.after} - both
+    if before & {*claimed.before} or after & {*claimed.after}:
+        return False
+    nearest = own.after[:_NEAREST], own.before[-_NEAREST:]
+    return claimed.before[-1] in nearest[0] and claimed.after[0] in nearest[1]
+
+
+def _around_auxiliaries(own: Sequence[_Token], theirs: Sequence[_Token]) -> list[str]:
+    """Return words that changed places around an auxiliary, as in "Dal hat Vik geschlagen"."""
+    of_passage = {*_auxiliary_pairs(own)}
+    for before, middle, after in _auxiliary_pairs(theirs):
+        is_same = (before, middle, after) in of_passage
+        if not is_same and before != after and (after, middle, before) in of_passage:
+            return [before, after]
+    return []
+
+
+def _auxiliary_pairs(tokens: Sequence[_Token]) -> Iterator[tuple[str, str, str]]:
+    """Yield each word before an auxiliary, with the word after it or after its preposition."""
+    following = [*tokens[3:], _Token("", "", is_name=False)]
+    for before, middle, after, later in zip(
+        tokens, tokens[1:], tokens[2:], following, strict=False
+    ):
+        if middle.word not in AUXILIARIES or not before.stem:
+            continue
+        if after.stem:
+            yield before.stem, middle.word, after.stem
+        elif later.stem:  # an article or the preposition of an agent is between them
+            agent = after.word if after.word in AGENTS else ""
+            yield before.stem, f"{middle.word} {agent}".strip(), later.stem
+
+
+def _with_another_number(claim: str, passage: str) -> list[str]:
+    """Return a name and a number that a claim joins although the passage gives it to another name.
+
+    Only passages whose clauses each have a number and a name are compared.
+    """
+    if _RESPECTIVELY.search(passage):
+        return []
+    clauses = [(_names(part), frozenset(numbers_in(part))) for part in _JOINT.split(passage)]
+    full = [(names, numbers) for names, numbers in clauses if names and numbers]
+    if len(full) < 2 or len(full) < sum(bool(numbers) for _, numbers in clauses):
+        return []
+    claimed, own = frozenset(numbers_in(claim)), _names(claim)
+    for names, numbers in full:
+        mine = claimed & numbers
+        if len(mine) != 1 or claimed - numbers or own & names:
+            continue
+        others = [each for each, theirs in full if own & each and not theirs & claimed]
+        if others and sum(bool(mine & theirs) for _, theirs in full) == 1:
+            return [*sorted(own & others[0]), *mine]
+    return []
+
+
+@lru_cache(maxsize=512)
+def _names(text: str) -> frozenset[str]:
+    words = [match[0] for match in _WORD.finditer(plain_text(text))]
+    capitals = (word for word in words if word[0].isupper() and fold(word) not in FUNCTION_WORDS)
+    return frozenset(map(stem_of, capitals))
