@@ -7,7 +7,7 @@ its claims.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from conflictscore.answering.claim_matching import ClaimsAbout, claims_about, without_labels
@@ -172,36 +172,62 @@ def unclaimed_parts(
     if verbatim == {answer[part.start : part.end].strip() for part in parts}:
         return ()
     names = tells_names(answer)
-    claim_terms = [terms_of(claim, names=names) for claim in claims]
+    terms = [terms_of(claim, names=names) for claim in claims]
     asked = terms_of(question, names=names).words
-    about = _claims_about(answer, parts, claim_terms, spans, asked)
-    on_question = [
-        n for n, terms in enumerate(claim_terms) if 2 * len(terms.words & asked) > len(asked)
-    ]
-    common = topic_of(claim_terms) | asked
-    found = []
-    for number, part in enumerate(parts):
-        passage = answer[part.start : part.end]
-        near, own = about[number]
-        is_repeated = passage.strip() in verbatim
-        if is_repeated and len(own) < 2:
-            continue  # a claim that repeats the passage has all its words and qualifiers
-        exchanged = [word for n in own for word in exchanged_roles(claims[n], passage)]
-        if is_repeated and not exchanged:
-            continue
-        answers = bool(_YES_OR_NO.search(passage)) and bool(on_question)
-        near = near.union(on_question) if answers else near
-        of_part = [claim_terms[n] for n in near]
-        known = asked | YES if answers else asked
-        text = _text_of(answer, part, known)
-        unclaimed = _unclaimed(answer, part, text, of_part, known)
-        stems = frozenset[str]().union(*(terms.words for terms in of_part))
-        qualifying = missing_qualifiers(text, [qualifiers_of(claims[n]) for n in near], stems)
-        others = [claim_terms[n] for n in near - own]
-        borrowed = borrowed_words(text, [claim_terms[n] for n in own], others, common)
-        in_others = _as_written({*borrowed, *exchanged}, text)
-        found.append(_with_words(unclaimed, part, qualifying, in_others))
+    on_question = {n for n, each in enumerate(terms) if 2 * len(each.words & asked) > len(asked)}
+    listed = _Claims(claims, terms, verbatim, asked, on_question, topic_of(terms) | asked)
+    about = _claims_about(answer, parts, terms, spans, asked)
+    found = (_left_of(answer, part, listed, *about[n]) for n, part in enumerate(parts))
     return tuple(part for part in found if part is not None)
+
+
+class _Claims(NamedTuple):
+    """The claims of an answer, for comparison with its passages.
+
+    Attributes:
+        texts: The claims.
+        terms: Their terms.
+        verbatim: The claims without spaces around them.
+        asked: The informative words of the question.
+        on_question: The indices of the claims about the question's words.
+        common: The words of the topic and of the question.
+    """
+
+    texts: Sequence[str]
+    terms: Sequence[Terms]
+    verbatim: Set[str]
+    asked: frozenset[str]
+    on_question: Set[int]
+    common: frozenset[str]
+
+    def terms_of(self, indices: Iterable[int]) -> list[Terms]:
+        """Return the terms of some claims."""
+        return [self.terms[n] for n in indices]
+
+
+def _left_of(
+    answer: str, part: Passage, claims: _Claims, near: Set[int], own: Set[int]
+) -> UnclaimedPart | None:
+    """Return a passage with the words that its claims lack; None if they lack none."""
+    passage = answer[part.start : part.end]
+    is_repeated = passage.strip() in claims.verbatim
+    if is_repeated and len(own) < 2:
+        return None  # a claim that repeats the passage has all its words and qualifiers
+    exchanged = [word for n in own for word in exchanged_roles(claims.texts[n], passage)]
+    if is_repeated and not exchanged:
+        return None
+    answers = bool(claims.on_question) and bool(_YES_OR_NO.search(passage))
+    near = near | claims.on_question if answers else near
+    known = claims.asked | YES if answers else claims.asked
+    text = _text_of(answer, part, known)
+    of_part = claims.terms_of(near)
+    unclaimed = _unclaimed(answer, part, text, of_part, known)
+    stems = frozenset[str]().union(*(terms.words for terms in of_part))
+    qualifying = missing_qualifiers(text, [qualifiers_of(claims.texts[n]) for n in near], stems)
+    others = claims.terms_of(near - own)
+    borrowed = borrowed_words(text, claims.terms_of(own), others, claims.common)
+    in_others = _as_written({*borrowed, *exchanged}, text)
+    return _with_words(unclaimed, part, qualifying, in_others)
 
 
 def _with_words(

@@ -57,20 +57,30 @@ def claims_about(
         least = len(terms.of_a_place)
         near |= {n for n in counts if 2 * counts[n] >= min(sizes[n], least)}
         near |= _with_half_of(terms.of_a_place - asked, telling) if asked else set()
-        only = Counter(_only_passages(terms.words & rare, telling))
-        near |= {n for n, count in only.items() if count > 1}
+        near |= _with_two_of(terms.words & rare, telling)
         most = max(counts.values(), default=0)
-        for number in near:
-            about[number].all.add(index)
-            if counts[number] == most or starts[number] == start < end:
-                about[number].own.add(index)
+        own = {n for n in near if counts[n] == most or starts[n] == start < end}
+        _add(index, about, near, own)
     return about
+
+
+def _add(index: int, about: Sequence[ClaimsAbout], near: Set[int], own: Set[int]) -> None:
+    for number in near:
+        about[number].all.add(index)
+    for number in own:
+        about[number].own.add(index)
 
 
 def _with_half_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
     """Return the passages that have at least half of some words."""
     counts = Counter([n for word in words & telling.keys() for n in telling[word]])
     return {n for n, count in counts.items() if 2 * count >= len(words)}
+
+
+def _with_two_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
+    """Return the passages that alone have each of at least two words."""
+    counts = Counter(_only_passages(words, telling))
+    return {n for n, count in counts.items() if count > 1}
 
 
 def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:

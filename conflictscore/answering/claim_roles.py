@@ -91,21 +91,24 @@ def _around_a_word(own: Sequence[_Token], theirs: Sequence[_Token]) -> list[str]
 
     If the texts share several names, only names are compared.
     """
-    stems = {token.stem for token in own} & {token.stem for token in theirs} - {""}
-    all_names = {token.stem for token in (*own, *theirs) if token.is_name and token.stem}
-    names = all_names & stems
+    stems = _stems(own) & _stems(theirs)
     if stems & SYMMETRIC:
         return []
-    compared = all_names if len(names) > 1 else {token.stem for token in own} - {""}
+    all_names = _stems([token for token in (*own, *theirs) if token.is_name])
+    names = all_names & stems
+    compared = all_names if len(names) > 1 else _stems(own)
     places = _places(own)
-    for word, at in _places(theirs).items():
-        if len(at) > 1 or theirs[at[0]].stem in names or word not in places or word[0].isdigit():
+    for word, [first, *more] in _places(theirs).items():
+        if more or theirs[first].stem in names or word not in places or word[0].isdigit():
             continue
-        claimed = _sides(theirs, at[0], compared)
-        sides = [_sides(own, place, compared) for place in places[word]]
-        if all(_change_sides(each, claimed) for each in sides):
+        claimed = _sides(theirs, first, compared)
+        if all(_change_sides(_sides(own, place, compared), claimed) for place in places[word]):
             return [*claimed.before[-1:], *claimed.after[:1]]
     return []
+
+
+def _stems(tokens: Sequence[_Token]) -> frozenset[str]:
+    return frozenset(token.stem for token in tokens) - {""}
 
 
 def _places(tokens: Sequence[_Token]) -> dict[str, list[int]]:
@@ -176,21 +179,31 @@ def _with_another_number(claim: str, passage: str) -> list[str]:
 
     Only passages whose clauses each have a number and a name are compared.
     """
-    if _RESPECTIVELY.search(passage):
+    claimed, clauses = _clause(claim), _numbered_clauses(passage)
+    own = [clause for clause in clauses if claimed.numbers <= clause.numbers]
+    if len(claimed.numbers) != 1 or len(own) != 1 or claimed.names & own[0].names:
         return []
-    clauses = [(_names(part), frozenset(numbers_in(part))) for part in _JOINT.split(passage)]
-    full = [(names, numbers) for names, numbers in clauses if names and numbers]
-    if len(full) < 2 or len(full) < sum(bool(numbers) for _, numbers in clauses):
-        return []
-    claimed, own = frozenset(numbers_in(claim)), _names(claim)
-    for names, numbers in full:
-        mine = claimed & numbers
-        if len(mine) != 1 or claimed - numbers or own & names:
-            continue
-        others = [each for each, theirs in full if own & each and not theirs & claimed]
-        if others and sum(bool(mine & theirs) for _, theirs in full) == 1:
-            return [*sorted(own & others[0]), *mine]
-    return []
+    others = frozenset[str]().union(*(clause.names for clause in clauses if clause not in own))
+    moved = claimed.names & others
+    return [*sorted(moved), *claimed.numbers] if moved else []
+
+
+def _numbered_clauses(passage: str) -> list["_Clause"]:
+    """Return the clauses with numbers, if each of them has a name too; else none."""
+    clauses = [clause for part in _JOINT.split(passage) if (clause := _clause(part)).numbers]
+    is_clear = all(clause.names for clause in clauses) and not _RESPECTIVELY.search(passage)
+    return clauses if is_clear else []
+
+
+class _Clause(NamedTuple):
+    """The names and the numbers of a clause."""
+
+    names: frozenset[str]
+    numbers: frozenset[str]
+
+
+def _clause(text: str) -> _Clause:
+    return _Clause(_names(text), frozenset(numbers_in(text)))
 
 
 @lru_cache(maxsize=512)
