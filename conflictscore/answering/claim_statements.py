@@ -15,7 +15,8 @@ _LOOSE_SHARE = 0.2
 claims, so some words are missing from complete claims too. This limit and the next ones were chosen
 by hand."""
 _LOOSE_IN_A_ROW = 2
-"""Consecutive missing words that state something; one alone only links the claimed words."""
+"""Number of consecutive missing words that state something. A single missing word only links words
+that are in a claim."""
 MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _PRESUMING = re.compile(
     r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"
