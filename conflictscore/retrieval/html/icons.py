@@ -77,6 +77,8 @@ def put_icon(node: "LexborNode") -> None:
         node.insert_child(_shortened(name))
     elif (sign := _icon_sign(classes, alone=False)) and _may_say_yes_or_no(node):
         node.insert_child(f"{sign} ")
+    elif sign in ("✓", "✗") and _ends_an_item(node):
+        node.insert_child(f" {sign}")
 
 
 def _shortened(name: str) -> str:
@@ -104,13 +106,26 @@ def _stands_before_words(node: "LexborNode") -> bool:
     return before is None and parent is not None and parent.tag in _BEFORE_WORDS
 
 
+def _ends_an_item(node: "LexborNode") -> bool:
+    """Whether an icon follows the words of a list item or cell, as in "Parking ✓"."""
+    parent, after = node.parent, node.next
+    if after is not None and after.is_text_node and not (after.text() or "").strip():
+        after = after.next
+    return after is None and parent is not None and parent.tag in ("li", "dd", "td", "th")
+
+
 def _is_alone_in_parent(node: "LexborNode") -> bool:
     return node.parent is not None and is_alone(node, node.parent)
 
 
+def is_icon(classes: str) -> bool:
+    """Whether an element's classes are those of an icon font."""
+    return bool(_ICON_CLASS.search(classes))
+
+
 def _icon_sign(classes: str, *, alone: bool) -> str:
     """Return the character for an icon font's class; empty if there is none."""
-    if not alone and not _ICON_CLASS.search(classes):
+    if not alone and not is_icon(classes):
         return ""
     spread = classes.replace("-", " ").replace("_", " ")
     if re.search(r"\bx\b", spread):

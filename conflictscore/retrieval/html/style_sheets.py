@@ -91,7 +91,7 @@ def declared(
 ) -> Iterator[tuple["LexborNode", str]]:
     """Yield elements whose declarations match a pattern, in ascending order of precedence."""
     for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
-        for node in _selected(body, rule.selector):
+        for node in selected(body, rule.selector):
             yield node, rule.declarations
     for node in body.css("[style]"):
         style = node.attributes.get("style") or ""
@@ -99,7 +99,7 @@ def declared(
             yield node, style
 
 
-def _selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
+def selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
     """Return the elements that match a selector; empty if the parser does not support it."""
     try:
         return list(body.css(selector))
@@ -113,7 +113,7 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
     nodes: dict[int, LexborNode] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
         hiding = hides(rule.declarations)
-        for node in _selected(body, rule.selector):
+        for node in selected(body, rule.selector):
             state[node.mem_id] = hiding
             nodes[node.mem_id] = node
     for node in body.css("[style]"):
@@ -180,6 +180,39 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
             ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
             weight = "!important" in declarations, ids, classes, count + place
             yield _Rule(weight, selector.strip(), declarations)
+
+
+class TextRule(NamedTuple):
+    """A selector, its declarations, and the box that they apply to."""
+
+    selector: str
+    box: str
+    """``before`` or ``after`` the element's content; empty for the element itself."""
+    declarations: str
+
+
+_BOX = re.compile(r"::?(before|after)\s*$", re.IGNORECASE)
+
+
+def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
+    """Yield the screen rules that match ``wanted``, in ascending order of precedence.
+
+    They include the rules for the boxes before and after an element's content, except for rules
+    that hide their box.
+    """
+    rules: list[tuple[tuple[bool, int, int, int], TextRule]] = []
+    for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
+        if not wanted.search(declarations) or hides(declarations):
+            continue
+        for selector in selectors.split(","):
+            box = _BOX.search(selector)
+            bare = _BOX.sub("", selector).strip() or "*"
+            if _NOT_STATIC.search(bare) or len(rules) >= _MOST_RULES:
+                continue
+            ids, classes = len(_IDS.findall(bare)), len(_CLASSES.findall(bare))
+            weight = "!important" in declarations, ids, classes, len(rules)
+            rules.append((weight, TextRule(bare, box[1].lower() if box else "", declarations)))
+    return (rule for _, rule in sorted(rules))
 
 
 def _blocks(css: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from conflictscore.retrieval.html.generated_text import put_generated_text
 from conflictscore.retrieval.html.page_tables import tables_as_lines
 from conflictscore.retrieval.html.signs import put_formulas_into_words, put_signs_into_words
 from conflictscore.retrieval.html.source import SHADOW_ROOT, check_size, with_shadow_trees
@@ -69,7 +70,9 @@ def shown_page(html: str) -> ShownPage:
     # next to a drawing. Styles come last, since hidden parts need no styles.
     _fill_slots(body)
     put_formulas_into_words(body)
-    apply_styles(page, body, leave_out_unseen(page, body))
+    sheets = leave_out_unseen(page, body)
+    put_generated_text(body, sheets)
+    apply_styles(page, body, sheets)
     # Then replace signs with text, while the elements that explain them still exist.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
