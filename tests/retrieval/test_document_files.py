@@ -498,6 +498,8 @@ def test_a_reader_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
         (r"5\*3 is 1932\.", "5*3 is 1932."),
         ("Opened.[^1]\n\n[^1]: In 1932.\n\n[Note]: It opened.", "Opened.[^1]\n[^1]: In 1932.\n[Note]: It opened."),
         ("4. a\n4. b\n   1. c\n   1. d", "4. a\n5. b\n   1. c\n   2. d"),
+        ("<https://a.example/1932> or <ann@a.example>, <b>lit</b>", "https://a.example/1932 or ann@a.example, lit"),
+        ("Quay 12\\\nVik\\\n1932 `\\` $a\\\\$", "Quay 12\nVik\n1932 `\\` $a\\\\$"),
     ],
 )  # fmt: skip
 def test_markdown_is_read_as_its_page_shows_it(markdown: str, text: str) -> None:

@@ -39,6 +39,10 @@ _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.patte
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+# An address between angle brackets, which is shown as a link.
+_AUTOLINK = re.compile(
+    r"<([a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]{0,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>"
+)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n|\Z)", re.S)
 _FRONT_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
@@ -155,7 +159,11 @@ def _seen_prose(text: str) -> str:
 
 
 def _seen_line(line: str) -> str:
-    return "" if _DEFINITION.match(line) else _seen_inline(line)
+    if _DEFINITION.match(line):
+        return ""
+    # a backslash at the end of a line breaks it; in a formula, it begins a command
+    breaks = line.endswith("\\") and not line.endswith("\\\\") and "$" not in line
+    return _seen_inline(line[:-1] if breaks else line)
 
 
 def _html_block(html: str) -> str:
@@ -202,7 +210,7 @@ def _seen_words(text: str) -> str:
     if ":" in text:
         text = _SHORT_CODE.sub(lambda code: _SHORT_CODES[code[1]], text)
     if "<" in text:
-        text = _IMAGE_TAG.sub(_image_of_tag, text)
+        text = _IMAGE_TAG.sub(_image_of_tag, _AUTOLINK.sub(r"\1", text))
         text = _TAG.sub("", marked_inline(text))
     if "\\" in text and "$" not in text:  # in a formula, a backslash begins a command
         text = _ESCAPED.sub(r"\1", text)
