@@ -65,8 +65,8 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
     styles: dict[int, _Styles] = {}
     for rule in text_rules(sheets, _ANY):
         for node in selected(body, rule.selector):
-            of_node = styles.setdefault(node.mem_id, _Styles([], [], []))
-            boxes = {"": of_node.own, "before": of_node.before, "after": of_node.after}
+            own, before, after = styles.setdefault(node.mem_id, _Styles([], [], []))
+            boxes = {"": own, "before": before, "after": after}
             boxes[rule.box].append(rule.declarations)
     if not styles:
         return

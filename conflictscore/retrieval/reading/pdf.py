@@ -7,17 +7,20 @@ pdfium's own extraction.
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.pdf_columns import PageLine, laid_out
+from conflictscore.retrieval.reading.pdf_columns import PageLine
+from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with_grids
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
-from conflictscore.retrieval.reading.pdf_runs import PageRuns
+from conflictscore.retrieval.reading.pdf_runs import PageRuns, TextRun
 from conflictscore.retrieval.reading.pdf_sight import Sight
+from conflictscore.retrieval.reading.pdf_words import JOINER
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
@@ -31,6 +34,10 @@ _COMPOUND = re.compile(r"\b\w++-\w++")
 _WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.
 _SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Matches half of a character beyond Unicode's first plane, which pdfium counts as two."""
+_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
+"""Matches Arabic letters in the form that they have at one place in a word."""
 _CODE = frozenset("&<>=\\$")
 """Signs before a word that show that it is part of code."""
 _SAMPLE = 1_000
@@ -51,8 +58,8 @@ def read_pdf(data: bytes) -> RichText:
 
     Superscript and subscript digits are marked (10^6, H_2O), hyphenated words are joined, and
     columns are read one after another. Each row of a table becomes a line, with separators between
-    the cells. Text that is not visible on the pages is left out; running heads and watermarks
-    appear once.
+    the cells, which are divided by lines or by wide white space. Text that is not visible on the
+    pages is left out; running heads and watermarks appear once.
 
     Raises:
         ImportError: pypdfium2 is not installed.
@@ -117,6 +124,10 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     if sight.unsure:
         sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
         notes.append(Note(NoteKind.UNSEEN, sentence))
+    if unknown_signs := text.count("\ufffd"):
+        signs = "a sign is" if unknown_signs == 1 else f"{unknown_signs} signs are"
+        sentence = f"{signs} shown as \ufffd, because the font does not say what it means"
+        notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))
     return "\n".join([*dict.fromkeys(watermarks), text]), empty, notes
@@ -159,6 +170,11 @@ def _undivided(text: str) -> str:
     joined_text = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
         joined_text = joined_text.replace(hyphen, "")
+    joined_text = joined_text.replace(JOINER, "")
+    if _SURROGATE.search(joined_text):
+        joined_text = joined_text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if _FORMS.search(joined_text):
+        joined_text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), joined_text)
     for ligature, letters in _SPELLED.items():
         joined_text = joined_text.replace(ligature, letters)
     return joined_text
@@ -196,11 +212,31 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
     """Return the visible lines of a page, its watermarks, and the areas of its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
-    seen = sight.seen(page, [*PageRuns(page, sight.may_be_unseen)])
+    tables = grids(objects.vertical, objects.horizontal)
+    page_runs, division = _divided_runs(page, sight, tables)
+    if tables:
+        page_lines = [*lines(page_runs, division)]
+        complete = [table for table in tables if table.fits(page_lines)]
+        if len(complete) < len(tables):  # the lines of a drawing or a frame divide no text
+            tables = complete
+            page_runs, division = _divided_runs(page, sight, tables)
+    seen = sight.seen(page, page_runs)
     runs, marks = split_watermarks(seen)
     points = [(run.x, run.y) for run in seen] if objects.images else []
     areas = pictures(objects.images, page.get_size(), points)
-    return laid_out(lines(runs)), marks, areas
+    return laid_out_with_grids(lines(runs, division), tables), marks, areas
+
+
+def _divided_runs(
+    page: Any, sight: Sight, tables: Sequence[Grid]
+) -> tuple[list[TextRun], Callable[[float, float, float], bool] | None]:
+    """Return the runs of a page, and whether a table's line passes between two positions."""
+
+    def divides(left: float, right: float, y: float) -> bool:
+        return any(table.divides(left, right, y) for table in tables)
+
+    division = divides if tables else None
+    return [*PageRuns(page, sight.may_be_unseen, division)], division
 
 
 def _form_values(page: Any) -> Iterator[str]:

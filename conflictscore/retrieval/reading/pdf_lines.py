@@ -5,7 +5,7 @@ real PDFs (docs/findings/reading.md).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,8 +45,12 @@ class _Part:
     apart: bool = False
 
 
-def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
+def lines(
+    runs: Iterable[TextRun], divides: Callable[[float, float, float], bool] | None = None
+) -> Iterator[list[Segment]]:
     """Yield the lines of a page, each as a list of segments from left to right.
+
+    ``divides`` says whether a line of a table passes between two positions at a height.
 
     Superscripts and subscripts are marked if they are numbers or signs, as in 10^6, or single
     letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not marked.
@@ -60,6 +64,9 @@ def lines(runs: Iterable[TextRun]) -> Iterator[list[Segment]]:
                 yield line.close()
             line = _OpenLine()
         line.add(run, is_raised=is_raised)
+        if divides and len(line.parts) > 1 and not is_raised:
+            before, part = line.parts[-2:]
+            part.apart = part.apart or divides(before.run.end, run.x, run.y)
     if line.parts:
         yield line.close()
 

@@ -23,6 +23,9 @@ _BACKGROUND = 0.6
 """Share of a page that an image must cover to count as a scan or a background behind text."""
 _TOUCHING = 2.0
 """Maximum distance, in points, between the parts of one image."""
+_THIN, _SHORTEST = 3.0, 5.0
+"""Maximum thickness and minimum length, in points, of a line that may belong to a table."""
+_MOST_LINES = 3_000  # lines on a page that are kept; more are a drawing
 _MARK = "[picture]"
 
 
@@ -46,6 +49,8 @@ class PageObjects:
         texts: The texts.
         images: The areas of the images.
         covered: The texts that later objects may cover.
+        vertical: The areas of straight vertical lines, as in a table.
+        horizontal: The areas of straight horizontal lines.
     """
 
     def __init__(self, page: Any) -> None:
@@ -61,6 +66,8 @@ class PageObjects:
         self.texts = [each for each, kind in zip(objects, kinds, strict=True) if kind == _TEXT]
         self.covered: set[int] = set()
         self.images: list[Area] = []
+        self.vertical: list[Area] = []
+        self.horizontal: list[Area] = []
         covers: list[Area] = []
         if len(self.texts) == count:
             return
@@ -78,6 +85,8 @@ class PageObjects:
             if (area := self._area(each)) and _is_covered(area, covers):
                 self.covered.add(each)
             return
+        if kind == _PATH and self._is_line(each):
+            return
         is_image = kind == _IMAGE or (kind == _FORM and self._holds_image(each))
         is_cover = len(covers) < _MOST_COVERS and self._may_cover(each, kind)
         if (is_image or is_cover) and (area := self._area(each)):
@@ -85,6 +94,30 @@ class PageObjects:
                 self.images.append(area)
             if is_cover:
                 covers.append(area)
+
+    def _is_line(self, path: int) -> bool:
+        """Whether a path is a thin line; records the line, and the sides of an empty rectangle."""
+        area = self._area(path)
+        if area is None or len(self.vertical) + len(self.horizontal) > _MOST_LINES:
+            return False
+        width, height = area.right - area.left, area.top - area.bottom
+        if width <= _THIN and height >= _SHORTEST:
+            self.vertical.append(area)
+        elif height <= _THIN and width >= _SHORTEST:
+            self.horizontal.append(area)
+        elif min(width, height) >= _SHORTEST and self._is_frame(path):
+            left, bottom, right, top = area
+            self.vertical += [Area(x, bottom, x, top) for x in (left, right)]
+            self.horizontal += [Area(left, y, right, y) for y in (bottom, top)]
+            return False
+        else:
+            return False
+        return True
+
+    def _is_frame(self, path: int) -> bool:
+        """Whether a path is drawn as a line around a rectangle."""
+        is_drawn = self._calls.draw_mode(path, self._number_places[0], self._number_places[1])
+        return bool(is_drawn and self._numbers[1] and self._calls.count_points(path) <= 5)
 
     def _may_cover(self, each: int, kind: int) -> bool:
         return kind == _IMAGE or (kind == _PATH and self._is_filled(each))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from conflictscore.retrieval.reading.pdf_words import with_whole_words
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
@@ -28,6 +29,8 @@ _LETTER = r"[^\W\d_]"
 _CODES = f"[{''.join(_LIGATURES)}]"
 # The code of a ligature beside a letter. Elsewhere, the same code may mean something else.
 _LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
+_UNKNOWN = re.compile("[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
+"""Matches signs whose font does not say what they mean; pdfium returns 0 or a code of the font."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
@@ -76,14 +79,21 @@ class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
     ``may_be_unseen`` is called for each object that draws text. If it returns true, the object's
-    text becomes a separate run.
+    text becomes a separate run. ``divides`` says whether a line of a table passes between two
+    positions at a height; the text is divided there.
     """
 
-    def __init__(self, page: Any, may_be_unseen: Callable[[int], bool]) -> None:
+    def __init__(
+        self,
+        page: Any,
+        may_be_unseen: Callable[[int], bool],
+        divides: Callable[[float, float, float], bool] | None = None,
+    ) -> None:
         self._text_page = page.get_textpage()
         self._handle = address(self._text_page.raw)
         self._calls = calls()
         self._may_be_unseen = may_be_unseen
+        self._divides = divides
         self._crop = page.get_cropbox()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         self._place = memoryview(place).cast("B").cast("d")  # much faster to read than the array
@@ -103,9 +113,20 @@ class PageRuns:
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
             text = "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
+        text = with_whole_words(text, self)
         if any(code in text for code in _LIGATURES):
             text = _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
-        return text
+        return _UNKNOWN.sub("\ufffd", text)
+
+    def is_inserted(self, place: int) -> bool:
+        """Whether pdfium inserted a character, since the file contains only a distance."""
+        return bool(self._calls.is_generated(self._handle, place))
+
+    def x(self, place: int) -> float:
+        """Return the horizontal position of a character."""
+        self._calls.origin(self._handle, place, self._x_address, self._y_address)
+        x: float = self._place[0]
+        return x
 
     def __iter__(self) -> Iterator[TextRun]:
         text, breaks = self.text, False
@@ -168,7 +189,7 @@ class PageRuns:
         x, y = place[0], place[1]
         if not self._is_inside(x, y) or self._may_be_unseen(last_owner):
             return []
-        size, first_x, last_start = self._size(start), x, start
+        size, first_x, last_start = self.size(start), x, start
         lowest, highest = y - _SAME_LINE * size, y + _SAME_LINE * size
         cuts: list[int] = []
         for piece_start, piece_end, owner in pieces[1:]:
@@ -231,7 +252,7 @@ class PageRuns:
                 spaced = True
                 continue
             if not run:
-                first = TextRun("", self._size(start), x, 0.0, y, own, breaks, spaced, 0.0)
+                first = TextRun("", self.size(start), x, 0.0, y, own, breaks, spaced, 0.0)
             run.append(piece)
             before = x
         if run:
@@ -254,15 +275,30 @@ class PageRuns:
         """Divide the text between two positions at the cuts; ``run`` is the first new run."""
         _, size, x, _, y, owner, breaks, spaced, slope = run
         runs: list[TextRun] = []
+        if self._divides:
+            cuts = sorted({*cuts, *self._cuts_at_lines(self._divides, start, end, y)})
         for cut in dict.fromkeys(cuts):
             text = self.text[start:cut].rstrip()
-            right = self._right(start + len(text))
+            right = self.right(start + len(text))
             runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0))
             self._calls.origin(self._handle, cut, self._x_address, self._y_address)
             x, start, breaks, spaced = self._place[0], cut, False, True
-        text, right = self.text[start:end], self._right(end)
+        text, right = self.text[start:end], self.right(end)
         runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, slope))
         return runs
+
+    def _cuts_at_lines(
+        self, divides: Callable[[float, float, float], bool], start: int, end: int, y: float
+    ) -> Iterator[int]:
+        """Yield the positions of words that a line of a table separates from the word before."""
+        if not divides(self._crop[0], self._crop[2], y):
+            return
+        right: float | None = None
+        for word in _WORD.finditer(self.text, start, end):
+            self._calls.origin(self._handle, word.start(), self._x_address, self._y_address)
+            if right is not None and divides(right, self._place[0], y):
+                yield word.start()
+            right = self.right(word.end())
 
     def _is_inside(self, x: float, y: float) -> bool:
         """Whether a point lies within the page's crop box."""
@@ -279,7 +315,7 @@ class PageRuns:
         """
         if last_end != place or not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
             return False
-        gap = x - self._right(place)
+        gap = x - self.right(place)
         return SPACE * size < gap <= GAP * size or (overlaps and gap < -_OVERLAP * size)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
@@ -308,7 +344,7 @@ class PageRuns:
             if (
                 before_end > 0
                 and not 0 <= x - before_x <= width * (before_end - before_start) + most / 2
-                and not 0 <= x - self._right(before_end) <= most
+                and not 0 <= x - self.right(before_end) <= most
             ):
                 cuts.append(word_start)
             before_start, before_end, before_x = word_start, word_end, x
@@ -318,13 +354,13 @@ class PageRuns:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts
 
-    def _right(self, end: int) -> float:
+    def right(self, end: int) -> float:
         """Return the right end of the character before a position."""
         self._calls.box(self._handle, end - 1, self._box_address)
         right: float = self._box[2]
         return right
 
-    def _size(self, place: int) -> float:
+    def size(self, place: int) -> float:
         """Return the height of a character's line."""
         self._calls.box(self._handle, place, self._box_address)
         _, top, _, bottom = self._box

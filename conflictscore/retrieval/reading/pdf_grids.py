@@ -1,0 +1,376 @@
+"""Finds the ruled tables of a PDF page, and puts the text inside them into rows and cells.
+
+A table is a group of vertical and horizontal lines that meet. Cells without a line between them are
+one cell: a short text is repeated in each of its rows, and the other columns that it spans stay
+empty.
+
+The limits in this module were chosen by hand.
+"""
+
+import itertools
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from conflictscore.retrieval.reading.pdf_columns import PageLine, laid_out
+from conflictscore.retrieval.reading.pdf_lines import Segment
+from conflictscore.retrieval.reading.pdf_objects import Area
+
+_NEAR = 3.0
+"""Maximum distance, in points, between lines that coincide."""
+_MEET = 6.0
+"""Maximum distance, in points, between lines that meet; cells may have white space around them."""
+_MOST_COMPARISONS = 200_000
+"""Maximum number of pairs of lines that are compared on a page, to limit the time."""
+_MOST_COLUMNS, _MOST_ROWS = 60, 300  # more lines are a drawing, not a table
+_FILLED, _FILLED_ROWS = 0.4, 0.6
+"""Minimum share of a table's cells, and of its rows, that contain words; drawings have fewer."""
+_MOST_LINES, _MOST_CHARACTERS = 6, 400
+"""Maximum number of lines and characters of a cell; longer texts are framed, and are no cells."""
+_LONGEST_REPEATED = 60
+"""Maximum number of characters of a cell that is repeated in each row that it spans."""
+_PROSE_WORDS = 2.0
+"""Minimum average number of words in the lines of a cell that contains wrapped text."""
+_MIDDLE = 0.3
+"""Height of the middle of small letters above their baseline, relative to the font size."""
+_WORD = re.compile(r"\w")
+
+
+class _Cell(NamedTuple):
+    """The row and column of a cell, counted from the upper left corner."""
+
+    row: int
+    column: int
+
+
+class Grid:
+    """The lines of a table.
+
+    Attributes:
+        columns: The positions of its vertical lines, from left to right.
+        rows: The positions of its horizontal lines, from top to bottom.
+    """
+
+    def __init__(self, vertical: Sequence[Area], horizontal: Sequence[Area]) -> None:
+        """Make the grid from all its lines; those that almost coincide are one."""
+        lefts = [_x(line) for line in vertical] + [line.left for line in horizontal]
+        rights = [_x(line) for line in vertical] + [line.right for line in horizontal]
+        bottoms = [_y(line) for line in horizontal] + [line.bottom for line in vertical]
+        tops = [_y(line) for line in horizontal] + [line.top for line in vertical]
+        self.columns = _merged([*map(_x, vertical), min(lefts), max(rights)], _MEET)
+        self.rows = _merged([*map(_y, horizontal), min(bottoms), max(tops)], _MEET)[::-1]
+        self._leader: dict[_Cell, _Cell] = {}
+        if self.is_table():
+            self._join_cells(vertical, horizontal)
+
+    def is_table(self) -> bool:
+        """Whether there are at least two rows and two columns, and not too many."""
+        return 2 < len(self.columns) <= _MOST_COLUMNS and 2 < len(self.rows) <= _MOST_ROWS
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies within the table."""
+        return self.columns[0] <= x <= self.columns[-1] and self.rows[-1] <= y <= self.rows[0]
+
+    def fits(self, lines: Iterable[Sequence[Segment]]) -> bool:
+        """Whether the lines of text on a page are arranged as in a complete table.
+
+        They are not if text stands beside the table, if a cell contains a long text or white space
+        that divides columns, or if too few cells contain words. The table may then be part of a
+        larger one without lines, or a drawing.
+        """
+        by_cell: dict[_Cell, list[Segment]] = {}
+        for line in lines:
+            inside = [segment for segment in line if self.holds(*_middle(segment))]
+            if not inside:
+                continue
+            cells = [self._cell(segment) for segment in inside]
+            if len(inside) < len(line) or len({*cells}) < len(cells):
+                return False
+            for cell, segment in zip(cells, inside, strict=True):
+                by_cell.setdefault(cell, []).append(segment)
+        if any(_is_long(segments) for segments in by_cell.values()):
+            return False
+        places = itertools.product(range(len(self.rows) - 1), range(len(self.columns) - 1))
+        all_cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
+        filled = [cell for cell, segments in by_cell.items() if _has_words(segments)]
+        in_row = Counter(cell.row for cell in filled)
+        return (
+            len(filled) >= _FILLED * len(all_cells)
+            and len(in_row) >= _FILLED_ROWS * len({cell.row for cell in all_cells})
+            and sum(count > 1 for count in in_row.values()) > 1
+        )
+
+    def _cell(self, segment: Segment) -> _Cell:
+        x, y = _middle(segment)
+        return self._of(_Cell(self._row(y), self._column(x)))
+
+    def divides(self, left: float, right: float, y: float) -> bool:
+        """Whether a vertical line passes between two positions at this height."""
+        if not self.rows[-1] <= y <= self.rows[0]:
+            return False
+        row = self._row(y)
+        between = range(
+            bisect_left(self.columns, left - _NEAR / 2), bisect_right(self.columns, right + 0.5)
+        )
+        inner = (place for place in between if 0 < place < len(self.columns) - 1)
+        return any(
+            self._of(_Cell(row, place - 1)) != self._of(_Cell(row, place)) for place in inner
+        ) or any(place in between for place in (0, len(self.columns) - 1))
+
+    def text_rows(self, segments: Sequence[Segment]) -> Iterator[PageLine]:
+        """Yield the rows of the table with the text of these segments, with ``|`` between cells."""
+        by_cell: dict[_Cell, list[Segment]] = {}
+        for segment in segments:
+            by_cell.setdefault(self._cell(segment), []).append(segment)
+        size = max(segment.size for segment in segments)
+        for row in range(len(self.rows) - 1):
+            cells = [self._of(_Cell(row, column)) for column in range(len(self.columns) - 1)]
+            filled = [by_cell.get(cell, []) for cell in dict.fromkeys(cells)]
+            lone = [
+                by_cell[cell]
+                for cell in dict.fromkeys(cells)
+                if cell in by_cell and cell.row == row and self._is_low(cell)
+            ]
+            for chosen in _baselines(lone):
+                texts = [
+                    self._cell_text(cells, column, by_cell, chosen) for column in range(len(cells))
+                ]
+                texts = [
+                    "" if cell.row < row and len(text) > _LONGEST_REPEATED else text
+                    for cell, text in zip(cells, texts, strict=True)
+                ]
+                if not any(texts):
+                    continue
+                text = " | ".join(texts) if len(filled) > 1 else "".join(texts)
+                yield PageLine(text, self._baseline(row), size, is_row=len(filled) > 1)
+
+    def _cell_text(
+        self,
+        cells: Sequence[_Cell],
+        column: int,
+        by_cell: dict[_Cell, list[Segment]],
+        chosen: Sequence[float] | None,
+    ) -> str:
+        """Return the text of a column of a row; of certain lines only, if some are chosen."""
+        cell = cells[column]
+        if column and cells[column - 1] == cell:
+            return ""  # the text stands in the first column of a wide cell
+        segments = sorted(by_cell.get(cell, ()), key=lambda each: (-each.y, each.x))
+        if chosen is not None and self._is_low(cell):
+            segments = [each for each in segments if _nearest(each.y, chosen)]
+        return " ".join(segment.text for segment in segments)
+
+    def _baseline(self, row: int) -> float:
+        return self.rows[row + 1]
+
+    def _is_low(self, cell: _Cell) -> bool:
+        """Whether a cell spans a single row."""
+        return self._leader.get(_Cell(cell.row + 1, cell.column)) != cell
+
+    def _row(self, y: float) -> int:
+        place = next((number for number, low in enumerate(self.rows[1:]) if y >= low), None)
+        return len(self.rows) - 2 if place is None else place
+
+    def _column(self, x: float) -> int:
+        return min(max(bisect_right(self.columns, x) - 1, 0), len(self.columns) - 2)
+
+    def _of(self, cell: _Cell) -> _Cell:
+        """Return the upper left part of the cell that this part belongs to."""
+        return self._leader.get(cell, cell)
+
+    def _join_cells(self, vertical: Iterable[Area], horizontal: Iterable[Area]) -> None:
+        """Join the parts of the grid that no line separates, if they form a rectangle."""
+        walls, floors = self._walls(vertical), self._floors(horizontal)
+        rows, columns = len(self.rows) - 1, len(self.columns) - 1
+        for row in range(rows):
+            for column in range(columns):
+                cell = _Cell(row, column)
+                if cell in self._leader:
+                    continue
+                right, low = column, row
+                while right < columns - 1 and _Cell(row, right) not in walls:
+                    right += 1
+                width = range(column, right + 1)
+                while low < rows - 1 and floors.isdisjoint(_Cell(low, place) for place in width):
+                    low += 1
+                parts = itertools.product(range(row, low + 1), width)
+                for part in itertools.starmap(_Cell, parts):
+                    self._leader.setdefault(part, cell)
+
+    def _walls(self, vertical: Iterable[Area]) -> set[_Cell]:
+        """Return the parts of the grid that have a line at their right side."""
+        walls: set[_Cell] = set()
+        for line in vertical:
+            column = _index(self.columns, _x(line)) - 1
+            for row, (top, bottom) in enumerate(pairwise(self.rows)):
+                if line.bottom - _NEAR <= (top + bottom) / 2 <= line.top + _NEAR:
+                    walls.add(_Cell(row, column))
+        return walls
+
+    def _floors(self, horizontal: Iterable[Area]) -> set[_Cell]:
+        """Return the parts of the grid that have a line below them."""
+        floors: set[_Cell] = set()
+        for line in horizontal:
+            row = len(self.rows) - 2 - _index(self.rows[::-1], _y(line))
+            for column, (left, right) in enumerate(pairwise(self.columns)):
+                if line.left - _NEAR <= (left + right) / 2 <= line.right + _NEAR:
+                    floors.add(_Cell(row, column))
+        return floors
+
+
+def _middle(segment: Segment) -> tuple[float, float]:
+    """Return a point in the middle of a text, about halfway up its small letters."""
+    return (segment.x + segment.end) / 2, segment.y + _MIDDLE * segment.size
+
+
+def _is_long(segments: Sequence[Segment]) -> bool:
+    """Whether the text of a cell is longer than in a table."""
+    lines = _merged(segment.y for segment in segments)
+    return len(lines) > _MOST_LINES or sum(len(each.text) for each in segments) > _MOST_CHARACTERS
+
+
+def _has_words(segments: Sequence[Segment]) -> bool:
+    return any(_WORD.search(segment.text) for segment in segments)
+
+
+def _x(line: Area) -> float:
+    return (line.left + line.right) / 2
+
+
+def _y(line: Area) -> float:
+    return (line.bottom + line.top) / 2
+
+
+def _merged(places: Iterable[float], least: float = _NEAR) -> list[float]:
+    """Return sorted positions, without those that almost coincide with the one before."""
+    merged: list[float] = []
+    for place in sorted(places):
+        if not merged or place - merged[-1] > least:
+            merged.append(place)
+    return merged
+
+
+def _index(places: Sequence[float], place: float) -> int:
+    """Return the index of the position nearest to a place."""
+    right = bisect_left(places, place)
+    near = [number for number in (right - 1, right) if 0 <= number < len(places)]
+    return min(near, key=lambda number: abs(places[number] - place))
+
+
+def _nearest(y: float, chosen: Sequence[float]) -> bool:
+    return any(abs(y - each) < _NEAR for each in chosen)
+
+
+def _baselines(cells: Sequence[Sequence[Segment]]) -> list[list[float] | None]:
+    """Return the lines of a row: all in one, as ``[None]``, or the baseline of each.
+
+    If at least two cells have several lines at the same heights, each line is a row of its own, as
+    in a table without rules between its rows. But if all these cells contain several words per
+    line, the lines are wrapped text.
+    """
+    heights_by_cell = [(_merged(segment.y for segment in cell), cell) for cell in cells]
+    tall = [(heights, cell) for heights, cell in heights_by_cell if len(heights) > 1]
+    if len(tall) < 2:
+        return [None]
+    every = max((heights for heights, _ in tall), key=len)
+    aligned = all(_nearest(y, every) for heights, _ in tall for y in heights)
+    words = min(
+        sum(len(segment.text.split()) for segment in cell) / len(heights) for heights, cell in tall
+    )
+    if not aligned or words >= _PROSE_WORDS:
+        return [None]
+    return [[y] for y in reversed(every)]
+
+
+def grids(vertical: Sequence[Area], horizontal: Sequence[Area]) -> list[Grid]:
+    """Return the tables that a page's lines form; empty if there are too many lines."""
+    if len(vertical) < 2 or len(horizontal) < 2:
+        return []
+    by_height = sorted(horizontal, key=_y)
+    heights = [*map(_y, by_height)]
+    groups = _Groups(len(vertical) + len(by_height))
+    comparisons = 0
+    for number, wall in enumerate(vertical):
+        low = bisect_left(heights, wall.bottom - _MEET)
+        high = bisect_right(heights, wall.top + _MEET)
+        comparisons += high - low
+        if comparisons > _MOST_COMPARISONS:
+            return []
+        for place in range(low, high):
+            floor = by_height[place]
+            if floor.left - _MEET <= _x(wall) <= floor.right + _MEET:
+                groups.join(number, len(vertical) + place)
+    walls = sorted(range(len(vertical)), key=lambda place: (_x(vertical[place]), vertical[place]))
+    for first, second in pairwise(walls):
+        above, below = vertical[second], vertical[first]
+        if abs(_x(above) - _x(below)) < 1 and above.bottom - below.top <= _MEET:
+            groups.join(first, second)
+    walls_by_group: dict[int, list[Area]] = {}
+    floors_by_group: dict[int, list[Area]] = {}
+    for number, wall in enumerate(vertical):
+        walls_by_group.setdefault(groups.of(number), []).append(wall)
+    for place, floor in enumerate(by_height):
+        floors_by_group.setdefault(groups.of(len(vertical) + place), []).append(floor)
+    tables = (
+        Grid(walls_of_group, floors_by_group[group])
+        for group, walls_of_group in walls_by_group.items()
+        if group in floors_by_group
+    )
+    return [table for table in tables if table.is_table()]
+
+
+class _Groups:
+    """Groups of numbers that are joined pair by pair."""
+
+    def __init__(self, count: int) -> None:
+        self._parents = [*range(count)]
+
+    def of(self, number: int) -> int:
+        """Return the number that represents a group."""
+        while self._parents[number] != number:
+            self._parents[number] = self._parents[self._parents[number]]
+            number = self._parents[number]
+        return number
+
+    def join(self, first: int, second: int) -> None:
+        """Make one group of two."""
+        self._parents[self.of(first)] = self.of(second)
+
+
+def laid_out_with_grids(
+    lines: Iterable[Sequence[Segment]], tables: Sequence[Grid]
+) -> list[PageLine]:
+    """Return the lines of a page in reading order; each table comes where its first text does."""
+    if not tables:
+        return laid_out(lines)
+    page_lines: list[PageLine] = []
+    outside: list[Sequence[Segment]] = []
+    inside: dict[int, list[Segment]] = {}
+    order: list[list[Sequence[Segment]] | int] = []
+    for line in lines:
+        rest: list[Segment] = []
+        for segment in line:
+            number = _table_of(segment, tables)
+            if number is None:
+                rest.append(segment)
+                continue
+            if number not in inside:
+                order += [outside, number]
+                outside = []
+            inside.setdefault(number, []).append(segment)
+        if rest:
+            outside.append(rest)
+    for part in [*order, outside]:
+        if isinstance(part, int):
+            page_lines += tables[part].text_rows(inside[part])
+        else:
+            page_lines += laid_out(part)
+    return page_lines
+
+
+def _table_of(segment: Segment, tables: Sequence[Grid]) -> int | None:
+    x, y = _middle(segment)
+    return next((number for number, table in enumerate(tables) if table.holds(x, y)), None)

@@ -1,0 +1,89 @@
+"""Puts the words of a PDF page into the order of reading, and the letters of a word together.
+
+pdfium returns some right-to-left words as they are drawn, from left to right, and puts spaces
+between letters that are drawn far apart. The limits in this module were chosen by hand.
+"""
+
+import re
+from statistics import median
+from typing import Protocol
+
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u065f\u066a-\u06ef\u06fa-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}"
+)
+"""Matches words in Hebrew and Arabic letters."""
+_MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670]+)(.)")
+"""Matches vowel signs, and the letter after them."""
+_SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
+_LEAST_LETTERS = 4
+"""Minimum number of inserted spaces in a text whose letters are drawn far apart."""
+JOINER = "\u2060"
+"""Replaces a space that is to be removed, so that the text keeps its length."""
+_FARTHEST, _WIDER = 1.0, 0.14
+"""Maximum distance of letters in a word, and minimum further distance between two words, relative
+to the font size."""
+
+
+class Glyphs(Protocol):
+    """The positions of a page's characters, in points, by their place in its text."""
+
+    def x(self, place: int) -> float:
+        """Return the horizontal position of a character."""
+        ...
+
+    def right(self, end: int) -> float:
+        """Return the right end of the character before a position."""
+        ...
+
+    def size(self, place: int) -> float:
+        """Return the height of a character's line."""
+        ...
+
+    def is_inserted(self, place: int) -> bool:
+        """Whether a character is not in the file."""
+        ...
+
+
+def with_whole_words(text: str, glyphs: Glyphs) -> str:
+    """Return the text of a page with its words in order and in one piece.
+
+    The text keeps its length: a space that is removed becomes ``JOINER``.
+    """
+
+    def read_from_right(word: re.Match[str]) -> str:
+        if glyphs.x(word.start()) >= glyphs.x(word.end() - 1):
+            return word[0]
+        return _MARKS.sub(r"\2\1", word[0][::-1])
+
+    def closed_up(letters: re.Match[str]) -> str:
+        return _closed_up(letters[0], letters.start(), glyphs)
+
+    if _RIGHT_TO_LEFT.search(text):
+        text = _RIGHT_TO_LEFT.sub(read_from_right, text)
+    if _SPACED_LETTERS.search(text):
+        text = _SPACED_LETTERS.sub(closed_up, text)
+    return text
+
+
+def _closed_up(letters: str, start: int, glyphs: Glyphs) -> str:
+    """Join letters that are drawn with wide spaces, as in some headings.
+
+    A space that is in the file, or that is wider than the others, still separates words. If there
+    is no such space, nothing is joined, since the letters may be a list.
+    """
+    spaces = [place for place, sign in enumerate(letters, start) if sign == " "]
+    gaps = {
+        place: glyphs.x(place + 1) - glyphs.right(place)
+        for place in spaces
+        if glyphs.is_inserted(place)
+    }
+    size, usual = glyphs.size(start), median(gaps.values()) if gaps else 0.0
+    if len(gaps) < _LEAST_LETTERS or not 0 < usual < _FARTHEST * size:
+        return letters
+    inner = [place for place, gap in gaps.items() if gap < usual + _WIDER * size]
+    if len(inner) == len(spaces):
+        return letters
+    signs = list(letters)
+    for place in inner:
+        signs[place - start] = JOINER
+    return "".join(signs)
