@@ -146,23 +146,25 @@ def _text(node: "LexborNode", declarations: list[str], counters: _Counters) -> s
     content = next(filter(None, map(_CONTENT.search, reversed(declarations))), None)
     if content is None:
         return ""
-    texts = []
-    for part in _PART.finditer(content[1]):
-        double, single, function, name, separator, style = part.groups()
-        if function is None:
-            texts.append(_ESCAPE.sub(_character, double if double is not None else single or ""))
-        elif function.lower() == "attr":
-            texts.append(node.attributes.get(name) or "")
-        else:
-            numbers = counters.numbers(name)
-            shown = numbers if function.lower() == "counters" else numbers[-1:]
-            texts.append((separator or ".").join(_counted(number, style) for number in shown))
-    text = "".join(texts)[:_LONGEST]
+    parts = (_part_text(part, node, counters) for part in _PART.finditer(content[1]))
+    text = "".join(parts)[:_LONGEST]
     fonts = " ".join(declarations).lower()
     for font, signs in _ICON_FONTS:
         if font in fonts and not is_icon(node.attributes.get("class") or ""):
             text = "".join(signs.get(character, character) for character in text)
     return _PRIVATE.sub("", text)
+
+
+def _part_text(part: re.Match[str], node: "LexborNode", counters: _Counters) -> str:
+    """Return the text of a string or function in the value of ``content``."""
+    double, single, function, name, separator, style = part.groups()
+    if function is None:
+        return _ESCAPE.sub(_character, single if double is None else double)
+    if function.lower() == "attr":
+        return node.attributes.get(name) or ""
+    numbers = counters.numbers(name)
+    shown = numbers if function.lower() == "counters" else numbers[-1:]
+    return (separator or ".").join(_counted(number, style) for number in shown)
 
 
 def _character(escape: re.Match[str]) -> str:

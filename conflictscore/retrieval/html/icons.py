@@ -75,7 +75,13 @@ def put_icon(node: "LexborNode") -> None:
         node.insert_child("☑ " if attributes.get("aria-checked") == "true" else "☐ ")
     elif name and (is_picture or _says_all(node, name)):
         node.insert_child(_shortened(name))
-    elif (sign := _icon_sign(classes, alone=False)) and _may_say_yes_or_no(node):
+    else:
+        _put_sign(node, _icon_sign(classes, alone=False))
+
+
+def _put_sign(node: "LexborNode", sign: str) -> None:
+    """Put the character for an icon into it, if it may mean yes or no where it stands."""
+    if sign and _may_say_yes_or_no(node):
         node.insert_child(f"{sign} ")
     elif sign in ("✓", "✗") and _ends_an_item(node):
         node.insert_child(f" {sign}")

@@ -11,7 +11,7 @@ import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -84,23 +84,24 @@ class Grid:
         by_cell: dict[_Cell, list[Segment]] = {}
         for line in lines:
             inside = [segment for segment in line if self.holds(*_middle(segment))]
-            if not inside:
-                continue
             cells = [self._cell(segment) for segment in inside]
-            if len(inside) < len(line) or len({*cells}) < len(cells):
+            if cells and (len(cells) < len(line) or len({*cells}) < len(cells)):
                 return False
             for cell, segment in zip(cells, inside, strict=True):
                 by_cell.setdefault(cell, []).append(segment)
-        if any(_is_long(segments) for segments in by_cell.values()):
+        if any(map(_is_long, by_cell.values())):
             return False
+        return self._has_enough([cell for cell, texts in by_cell.items() if _has_words(texts)])
+
+    def _has_enough(self, filled: Sequence[_Cell]) -> bool:
+        """Whether enough cells and rows contain words, two of them in at least two rows."""
         places = itertools.product(range(len(self.rows) - 1), range(len(self.columns) - 1))
-        all_cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
-        filled = [cell for cell, segments in by_cell.items() if _has_words(segments)]
-        in_row = Counter(cell.row for cell in filled)
+        cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
+        counts = Counter(cell.row for cell in filled)
         return (
-            len(filled) >= _FILLED * len(all_cells)
-            and len(in_row) >= _FILLED_ROWS * len({cell.row for cell in all_cells})
-            and sum(count > 1 for count in in_row.values()) > 1
+            len(filled) >= _FILLED * len(cells)
+            and len(counts) >= _FILLED_ROWS * len({cell.row for cell in cells})
+            and sum(count > 1 for count in counts.values()) > 1
         )
 
     def _cell(self, segment: Segment) -> _Cell:
@@ -128,51 +129,43 @@ class Grid:
         size = max(segment.size for segment in segments)
         for row in range(len(self.rows) - 1):
             cells = [self._of(_Cell(row, column)) for column in range(len(self.columns) - 1)]
-            filled = [by_cell.get(cell, []) for cell in dict.fromkeys(cells)]
-            lone = [
-                by_cell[cell]
-                for cell in dict.fromkeys(cells)
-                if cell in by_cell and cell.row == row and self._is_low(cell)
-            ]
-            for chosen in _baselines(lone):
+            distinct = [*dict.fromkeys(cells)]
+            low = (cell for cell in distinct if cell.row == row and self._is_low(cell))
+            own = [by_cell.get(cell, []) for cell in low]
+            for chosen in _baselines(own):
                 texts = [
-                    self._cell_text(cells, column, by_cell, chosen) for column in range(len(cells))
+                    self._cell_text(cells, row, column, by_cell, chosen)
+                    for column in range(len(cells))
                 ]
-                texts = [
-                    "" if cell.row < row and len(text) > _LONGEST_REPEATED else text
-                    for cell, text in zip(cells, texts, strict=True)
-                ]
-                if not any(texts):
-                    continue
-                text = " | ".join(texts) if len(filled) > 1 else "".join(texts)
-                yield PageLine(text, self._baseline(row), size, is_row=len(filled) > 1)
+                if any(texts):
+                    text = " | ".join(texts) if len(distinct) > 1 else "".join(texts)
+                    yield PageLine(text, self.rows[row + 1], size, is_row=len(distinct) > 1)
 
     def _cell_text(
         self,
         cells: Sequence[_Cell],
+        row: int,
         column: int,
-        by_cell: dict[_Cell, list[Segment]],
+        by_cell: Mapping[_Cell, Sequence[Segment]],
         chosen: Sequence[float] | None,
     ) -> str:
         """Return the text of a column of a row; of certain lines only, if some are chosen."""
         cell = cells[column]
         if column and cells[column - 1] == cell:
-            return ""  # the text stands in the first column of a wide cell
+            return ""  # the text is in the first column of a wide cell
         segments = sorted(by_cell.get(cell, ()), key=lambda each: (-each.y, each.x))
         if chosen is not None and self._is_low(cell):
-            segments = [each for each in segments if _nearest(each.y, chosen)]
-        return " ".join(segment.text for segment in segments)
-
-    def _baseline(self, row: int) -> float:
-        return self.rows[row + 1]
+            segments = [each for each in segments if _is_near(each.y, chosen)]
+        text = " ".join(segment.text for segment in segments)
+        return "" if cell.row < row and len(text) > _LONGEST_REPEATED else text
 
     def _is_low(self, cell: _Cell) -> bool:
         """Whether a cell spans a single row."""
         return self._leader.get(_Cell(cell.row + 1, cell.column)) != cell
 
     def _row(self, y: float) -> int:
-        place = next((number for number, low in enumerate(self.rows[1:]) if y >= low), None)
-        return len(self.rows) - 2 if place is None else place
+        above = bisect_right(self.rows, -y, key=lambda row: -row)  # they are in descending order
+        return min(max(above - 1, 0), len(self.rows) - 2)
 
     def _column(self, x: float) -> int:
         return min(max(bisect_right(self.columns, x) - 1, 0), len(self.columns) - 2)
@@ -260,7 +253,7 @@ def _index(places: Sequence[float], place: float) -> int:
     return min(near, key=lambda number: abs(places[number] - place))
 
 
-def _nearest(y: float, chosen: Sequence[float]) -> bool:
+def _is_near(y: float, chosen: Sequence[float]) -> bool:
     return any(abs(y - each) < _NEAR for each in chosen)
 
 
@@ -276,7 +269,7 @@ def _baselines(cells: Sequence[Sequence[Segment]]) -> list[list[float] | None]:
     if len(tall) < 2:
         return [None]
     every = max((heights for heights, _ in tall), key=len)
-    aligned = all(_nearest(y, every) for heights, _ in tall for y in heights)
+    aligned = all(_is_near(y, every) for heights, _ in tall for y in heights)
     words = min(
         sum(len(segment.text.split()) for segment in cell) / len(heights) for heights, cell in tall
     )
@@ -289,37 +282,44 @@ def grids(vertical: Sequence[Area], horizontal: Sequence[Area]) -> list[Grid]:
     """Return the tables that a page's lines form; empty if there are too many lines."""
     if len(vertical) < 2 or len(horizontal) < 2:
         return []
-    by_height = sorted(horizontal, key=_y)
-    heights = [*map(_y, by_height)]
-    groups = _Groups(len(vertical) + len(by_height))
-    comparisons = 0
-    for number, wall in enumerate(vertical):
-        low = bisect_left(heights, wall.bottom - _MEET)
-        high = bisect_right(heights, wall.top + _MEET)
-        comparisons += high - low
-        if comparisons > _MOST_COMPARISONS:
-            return []
-        for place in range(low, high):
-            floor = by_height[place]
-            if floor.left - _MEET <= _x(wall) <= floor.right + _MEET:
-                groups.join(number, len(vertical) + place)
-    walls = sorted(range(len(vertical)), key=lambda place: (_x(vertical[place]), vertical[place]))
-    for first, second in pairwise(walls):
-        above, below = vertical[second], vertical[first]
+    floors = sorted(horizontal, key=_y)
+    groups = _Groups(len(vertical) + len(floors))
+    if not _join_crossing(groups, vertical, floors):
+        return []
+    order = sorted(range(len(vertical)), key=lambda place: (_x(vertical[place]), vertical[place]))
+    for first, second in pairwise(order):
+        below, above = vertical[first], vertical[second]
         if abs(_x(above) - _x(below)) < 1 and above.bottom - below.top <= _MEET:
             groups.join(first, second)
     walls_by_group: dict[int, list[Area]] = {}
     floors_by_group: dict[int, list[Area]] = {}
     for number, wall in enumerate(vertical):
         walls_by_group.setdefault(groups.of(number), []).append(wall)
-    for place, floor in enumerate(by_height):
+    for place, floor in enumerate(floors):
         floors_by_group.setdefault(groups.of(len(vertical) + place), []).append(floor)
-    tables = (
-        Grid(walls_of_group, floors_by_group[group])
-        for group, walls_of_group in walls_by_group.items()
-        if group in floors_by_group
-    )
+    shared = [group for group in walls_by_group if group in floors_by_group]
+    tables = (Grid(walls_by_group[group], floors_by_group[group]) for group in shared)
     return [table for table in tables if table.is_table()]
+
+
+def _join_crossing(groups: "_Groups", walls: Sequence[Area], floors: Sequence[Area]) -> bool:
+    """Join the groups of lines that cross or touch; ``floors`` are sorted by height.
+
+    Returns whether there were few enough lines to compare.
+    """
+    heights = [*map(_y, floors)]
+    comparisons = 0
+    for number, wall in enumerate(walls):
+        low = bisect_left(heights, wall.bottom - _MEET)
+        high = bisect_right(heights, wall.top + _MEET)
+        comparisons += high - low
+        if comparisons > _MOST_COMPARISONS:
+            return False
+        for place in range(low, high):
+            floor = floors[place]
+            if floor.left - _MEET <= _x(wall) <= floor.right + _MEET:
+                groups.join(number, len(walls) + place)
+    return True
 
 
 class _Groups:
