@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from conflictscore.answering.languages import word_set
 from conflictscore.answering.word_lists import STEM
+from conflictscore.directions import DIRECTIONS
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
 # Words between a verb and its preposition that play no role themselves.
@@ -19,27 +20,10 @@ _PASSED_OVER = word_set(
 )
 _OF = word_set("of von vom de du della del")
 _BY = word_set("by von par por da door")
-_DIRECTIONS = {
-    word: frozenset(directions.split())
-    for words, directions in (
-        ("until till before bis vor jusqu jusque hasta antes fino prima até tot voor", "end"),
-        ("from since after ab seit nach depuis dès après desde después dopo vanaf", "start"),
-        ("above over exceeding über", "more"),
-        ("below under beneath unter", "less"),
-        ("with mit avec con com met", "with"),
-        ("without ohne sans sin senza sem zonder", "without"),
-        ("towards into to", "to"),
-    )
-    for word in words.split(" ")
-}
-"""The directions that prepositions express; a different direction changes the meaning.
-
-"From" and "since" express the same direction.
-"""
 _PREPOSITIONS = word_set(
     "in on at for against as between near during through im am an auf bei für gegen en dans sur"
     " pour sous zu nach"
-).union(_OF, _BY, _DIRECTIONS)
+).union(_OF, _BY, DIRECTIONS)
 _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['\u2019](?= \w))?")
 
 
@@ -98,8 +82,8 @@ class _Roles(NamedTuple):
             if word in _PASSED_OVER:
                 continue
             term = word[:STEM]
-            if governing in _DIRECTIONS:
-                directions[term] = _DIRECTIONS[governing]
+            if governing in DIRECTIONS:
+                directions[term] = DIRECTIONS[governing]
             if not match["word"][0].isupper():
                 governing = ""
                 continue

@@ -16,15 +16,15 @@ from conflictscore.answering.languages import (
     yes_or_no,
 )
 from conflictscore.answering.roles import differs_in_order
-from conflictscore.answering.values import (
+from conflictscore.answering.word_lists import STEM
+from conflictscore.prompts import without_invisibles
+from conflictscore.scripts import terms_in
+from conflictscore.values import (
     StatedValue,
     all_values_in,
     values_beyond,
     values_in,
 )
-from conflictscore.answering.word_lists import STEM
-from conflictscore.prompts import without_invisibles
-from conflictscore.scripts import terms_in
 
 _FUNCTION_WORDS = word_set(
     """a an and are as at be been being but by can could did do does for from had has have he her

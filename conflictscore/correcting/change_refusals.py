@@ -13,7 +13,6 @@ from conflictscore.answering.statements import (
     same_answer,
     telling_terms,
 )
-from conflictscore.answering.values import values_in
 from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.wording import with_other_number
 from conflictscore.metric import balance, better_evidence, coverage
@@ -25,6 +24,7 @@ from conflictscore.records import (
     RevisionAction,
     SecondLook,
 )
+from conflictscore.values import values_in
 
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"

@@ -16,8 +16,8 @@ from conflictscore.answering.statements import (
     telling_terms,
     words_beside_values,
 )
-from conflictscore.answering.values import StatedValue, values_in
 from conflictscore.records import Document
+from conflictscore.values import StatedValue, values_in
 
 # Characters of a document that are searched. In a longer text, words of the question also occur by
 # chance, far from the fact.

@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from conflictscore.answering.statements import same_answer
-from conflictscore.answering.values import values_in
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import is_told_beside, tells_own_fact
 from conflictscore.correcting.readers import Rival
@@ -28,6 +27,7 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
+from conflictscore.values import values_in
 
 # Maximum number of statements compared with a claim in one call. Later statements were given by
 # fewer documents, and each statement adds a passage of its document to the prompt.

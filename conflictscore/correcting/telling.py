@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 
 from conflictscore.answering.languages import LANGUAGES, Language, language_of
 from conflictscore.answering.statements import opposite
-from conflictscore.answering.values import values_in
 from conflictscore.correcting.citing import citations_of, without_last_citations
 from conflictscore.correcting.riders import is_name
 from conflictscore.correcting.wording import ENDS, sides_of, spliced_spans
@@ -26,6 +25,7 @@ from conflictscore.records import (
     RelatedAnswer,
     SecondLook,
 )
+from conflictscore.values import values_in
 
 _NAME_CHARS = 70  # characters of a document's name that are shown
 _MOST_NAMES = 3  # documents named for each side; with more, the sentence would be hard to read

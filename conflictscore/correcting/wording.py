@@ -12,9 +12,9 @@ from conflictscore.answering.statements import (
     telling_terms,
     words_beside_values,
 )
-from conflictscore.answering.values import StatedValue, values_in
 from conflictscore.correcting.citing import cited_anew, cites
 from conflictscore.records import Candidate, Document, SecondLook
+from conflictscore.values import StatedValue, values_in
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # maximum tokens of a statement; comparing two statements takes quadratic time

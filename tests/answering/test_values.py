@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.answering.question_terms import answers_question
 from conflictscore.answering.statements import answers_nothing, invented_numbers, same_answer
-from conflictscore.answering.values import values_in
+from conflictscore.values import values_in
 
 LONG = "How long is the Osk viaduct?"
 

@@ -12,6 +12,7 @@ from conflictscore.labelers.calibration import UNCALIBRATED, Calibration, read_c
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
+from conflictscore.labelers.nli.overruling import Overruling, overruling
 from conflictscore.labelers.nli.pitfalls import explained, pitfall
 from conflictscore.labelers.nli.windows import CutDocument, Premises, premise_tokens
 from conflictscore.labelers.protocol import Pair
@@ -23,13 +24,14 @@ from conflictscore.threads import in_thread
 CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
-_READING = 7
+_READING = 8
 """Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
 differently, or verdicts contain more. Version 3 added probabilities, version 4 added doubts,
-version 5 added the handling of denials, version 6 added dates and the context of windows, and
-version 7 lets an undoubted window of a long document overrule a doubtful one.
+version 5 added the handling of denials, version 6 added dates and the context of windows,
+version 7 lets an undoubted window of a long document overrule a doubtful one, and version 8 lets
+rules on quantities and word order overrule a label.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
@@ -74,9 +76,11 @@ class NliLabeler:
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
     That window is the snippet, and ``score`` is the calibrated probability of its label. If a
     linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
-    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a
-    document has more than 128 windows, only the 128 nearest to the claim are read, or the first 128
-    if no window shares a word with the claim. For such a document, ``document_cut`` is set.
+    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. The same
+    holds if a rule decides in place of the model (:mod:`~conflictscore.labelers.nli.overruling`).
+    If a document has more than 128 windows, only the 128 nearest to the claim are read, or the
+    first 128 if no window shares a word with the claim. For such a document, ``document_cut`` is
+    set.
 
     The model runs in this process, and its use does not count as a call of a language model.
     """
@@ -213,8 +217,13 @@ class NliLabeler:
         windows = [UNCALIBRATED.probabilities(window) for window in reading.logprobs]
         place, trap = undoubted_window(reading.claim.text, windows, reading.premises.windows)
         probabilities = self.calibration.probabilities(reading.logprobs[place])
+        note = explained(trap) if trap else None
+        if (change := _overruling(reading, place, verdict_on(probabilities))) is not None:
+            probabilities, note = change.probabilities, change.why
+            if reading.is_denial:
+                probabilities = _exchanged(probabilities)
         label = verdict_on(probabilities)
-        score = MOST_DOUBTED if trap else 1.0
+        score = 1.0 if note is None else MOST_DOUBTED
         snippet = reading.premises.windows[place].strip() or None
         return EvidenceLabel(
             claim=reading.claim.number,
@@ -222,15 +231,23 @@ class NliLabeler:
             label=label,
             score=min(score, probabilities[label]),
             probabilities=rounded(probabilities),
-            reasoning=explained(trap) if trap else None,
+            reasoning=note,
             snippet=snippet,
             snippet_found=True if snippet else None,
             document_cut=reading.premises.cut,
         )
 
 
-def _exchanged(logprobs: Mapping[Label, float]) -> dict[Label, float]:
-    return {_OPPOSITE.get(label, label): logprob for label, logprob in logprobs.items()}
+def _exchanged(by_label: Mapping[Label, float]) -> dict[Label, float]:
+    return {_OPPOSITE.get(label, label): number for label, number in by_label.items()}
+
+
+def _overruling(reading: _Reading, place: int, label: Label) -> Overruling | None:
+    """Return the rule that overrules the label; for a denial, the rule reads what is denied."""
+    if reading.is_denial:
+        label = _OPPOSITE.get(label, label)
+    passage = reading.premises.windows[place]
+    return overruling(reading.claim.text, passage, reading.document, label)
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:

@@ -99,7 +99,7 @@ _CUES = {
     kind: tuple(f" {cue} " for listed in rows.values() for cue in listed)
     for kind, rows in _TABLE.items()
 }
-_NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
+NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
 _UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
 
 
@@ -137,6 +137,17 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
     return next(filter(None, whys), None)
 
 
+def is_stated_plainly(claim: str, sentence: str) -> bool:
+    """Return whether a sentence states something as a claim does, not as a question or a plan."""
+    return _doubt_of_mood(_read(claim[:_MOST_OF_CLAIM]), _read(sentence[:_MOST_CHARS])) is None
+
+
+def has_bound(claim: str) -> bool:
+    """Return whether a claim's number is a bound or rounded, so that another number can agree."""
+    sentence = _read(claim[:_MOST_OF_CLAIM])
+    return _inexact(sentence) or " than " in sentence.spoken
+
+
 def explained(trap: str) -> str:
     """Return the note on a label that a trap makes doubtful, as a sentence for readers."""
     return f"doubtful: {_EXPLANATIONS[trap]}"
@@ -172,7 +183,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
     for kind, reason in _CUED.items():
         if sentence.cues(kind) - claim.cues(kind):
             return reason
-    if sum(word in _NEGATIONS for word in sentence.spoken.split()) > 1:
+    if sum(word in NEGATIONS for word in sentence.spoken.split()) > 1:
         return "a double negation"
     return None
 

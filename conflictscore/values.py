@@ -11,6 +11,8 @@ from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
+from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
+
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
@@ -31,6 +33,9 @@ _MAGNITUDES: Mapping[str, float] = {
     "億": 1e8,
     "亿": 1e8,
 }
+
+_SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
+"""Letters that are magnitudes after an amount with a currency sign; otherwise, they are units."""
 
 _UNITS: Mapping[str, tuple[str, float]] = {
     name: (dimension, factor)
@@ -73,7 +78,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
             (604800.0, "week weeks woche wochen semaine semaines semana semanas"),
         ),
         "years": (
-            (1.0, "year years jahr jahre jahren an ans année années año años anni ano anos jaar"),
+            (1.0, "year years jahr jahre jahren ans année années año años anni ano anos jaar"),
             (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
         ),
         "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph")),
@@ -134,41 +139,31 @@ _DATE = re.compile(
     r")",
     re.IGNORECASE,
 )
+# "18 may drive" has no date.
+_VERB = re.compile(r"\d may\Z")
+_AMOUNT_BEHIND = (
+    r"(?:[ \u00a0\u202f-]?(?P<degree>°\s?[CFcf]\b|degrees? [cf](?:elsius|ahrenheit)?\b))?"
+    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?"
+    r"(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
+    r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}+(?:/h)?[²³]?(?!\.\w)))?"
+)
 # Numbers with sign, currency, degree, magnitude and unit, such as "-12.5 °C", "$3 million" and "120
 # km/h". A hyphen after a word or digit is not a minus sign.
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w\d.,])(?:[-\u2212\u2013](?=\d)|[-\u2212\u2013](?=[$€£¥]\d)|minus\s))?"
     r"(?P<currency>(?:US)?[$€£¥]\s?)?"
-    r"(?<![\d.,])(?P<digits>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,6})?(?!\d)"
-    r"|\d+(?:[.,]\d+)*)"
-    r"(?:[ \u00a0\u202f-]?(?P<degree>°\s?[CFcf]\b))?"
-    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?"
-    r"(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
-    r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}(?:/h)?[²³]?))?",
+    r"(?<![\d.,])(?P<number>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,6})?(?!\d)"
+    rf"|\d+(?:[.,]\d+)*){_AMOUNT_BEHIND}",
     re.IGNORECASE,
 )
+# The same with a number in words; it has no currency before it.
+_IN_WORDS = re.compile(
+    rf"(?P<sign>)(?P<currency>)(?P<number>{NUMBER_WORD}){_AMOUNT_BEHIND}", re.IGNORECASE
+)
+_LETTERS = re.compile(r"(?<![^\W\d_]-)[^\W\d_]{3,20}")
+_MINUS = re.compile(r"minus\s", re.IGNORECASE)
 # Numbers with separators of thousands, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
-_NUMBER_WORDS = {
-    word: float(number)
-    for number, word in enumerate(
-        [
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ],
-        start=2,
-    )
-}
-_WORDED = re.compile(rf"\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.IGNORECASE)
 
 
 class StatedValue(NamedTuple):
@@ -271,9 +266,8 @@ def dimensions_in(text: str) -> frozenset[str]:
 def all_values_in(text: str) -> tuple[StatedValue, ...]:
     """Return the values of a text of any length, in order."""
     dates = [*_dates(text)]
-    numbers = [*_numbers(text), *_worded(text)]
     stated_values, end = list[StatedValue](), 0
-    for each in sorted([*dates, *numbers], key=lambda each: (each.span[0], -each.span[1])):
+    for each in sorted([*dates, *_numbers(text)], key=lambda each: (each.span[0], -each.span[1])):
         if each.span[0] >= end:  # the day of a date is not a separate number
             stated_values.append(each)
             end = each.span[1]
@@ -282,6 +276,8 @@ def all_values_in(text: str) -> tuple[StatedValue, ...]:
 
 def _dates(text: str) -> Iterator[StatedValue]:
     for match in _DATE.finditer(text):
+        if _VERB.search(match[0]):
+            continue
         fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
         month = fields.get("month")
         number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
@@ -300,50 +296,63 @@ class _Amount(NamedTuple):
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    """Yield the numbers written in digits, with sign, currency, magnitude and unit.
+    """Yield the numbers in digits, and then those in words."""
+    for match in _NUMBER.finditer(text):
+        yield _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
+    end = 0
+    for letters in _LETTERS.finditer(text):
+        if letters.start() < end or letters[0].lower() not in NUMBER_WORDS:
+            continue
+        in_words = _IN_WORDS.match(text, letters.start())
+        if in_words:
+            negative = _MINUS.match(text, max(letters.start() - 6, 0), letters.start())
+            readings = frozenset([number_of(in_words["number"])])
+            stated_value = _number(in_words, readings, is_negative=bool(negative))
+            yield stated_value
+            end = stated_value.span[1]
+
+
+def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bool) -> StatedValue:
+    """Return the number that a match states, with sign, currency, magnitude and unit.
 
     Temperatures are converted to degrees Celsius.
     """
-    for match in _NUMBER.finditer(text):
-        amount = _amount_behind(match)
-        readings = _readings(match["digits"])
-        if match["degree"] and amount.unit[-1] in "Ff":
-            readings = frozenset((reading - 32) / 1.8 for reading in readings)
-        start, dimension, unit = match.start("digits"), amount.dimension, amount.unit
-        if match["currency"]:
-            unit, start = match["currency"].strip(), match.start("currency")
-            dimension = unit[-1]
-        sign = 1.0
-        if match["sign"]:
-            sign, start = -1.0, match.start("sign")
-        bare, in_base_unit = readings, readings
-        if sign * amount.magnitude != 1.0 or amount.factor != 1.0:
-            bare = frozenset([sign * amount.magnitude * reading for reading in readings])
-            in_base_unit = frozenset([amount.factor * reading for reading in bare])
-        yield StatedValue((start, amount.end), in_base_unit, dimension, unit=unit, bare=bare)
+    amount = _amount_behind(match)
+    start, dimension, unit = match.start("number"), amount.dimension, amount.unit
+    if match["currency"]:
+        unit, start = match["currency"].strip(), match.start("currency")
+        dimension = unit[-1]
+    if match["sign"]:
+        start = match.start("sign")
+    bare, in_base_unit = readings, readings
+    if is_negative or amount.magnitude != 1.0 or amount.factor != 1.0:
+        sign = -1.0 if is_negative else 1.0
+        bare = frozenset([sign * amount.magnitude * reading for reading in readings])
+        in_base_unit = frozenset([amount.factor * reading for reading in bare])
+    if dimension == "temperature" and "f" in unit.casefold():
+        in_base_unit = frozenset((reading - 32) / 1.8 for reading in bare)
+    if unit == "m":  # "5 m" can be five million
+        bare = frozenset([*bare, *(1e6 * reading for reading in bare)])
+    return StatedValue((start, amount.end), in_base_unit, dimension, unit=unit, bare=bare)
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:
     """Return the magnitude and unit of a number; the word after it may be either, or neither."""
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
-    magnitude, end, unit_group = 1.0, match.end("digits"), "unit"
+    magnitude, end, unit_group = 1.0, match.end("number"), "unit"
     word = match["magnitude"] and match["magnitude"].casefold()
     if word in _MAGNITUDES or word == "k":
         magnitude, end = _MAGNITUDES.get(word, 1e3), match.end("magnitude")
     elif word:
         unit_group = "magnitude"
     unit = match[unit_group]
+    if match["currency"] and unit in _SHORT_MAGNITUDES:  # "£5m"
+        return _Amount(match.end(unit_group), _SHORT_MAGNITUDES[unit])
     if not unit or unit.casefold() not in _UNITS:
         return _Amount(end, magnitude)
     dimension, factor = _UNITS[unit.casefold()]
     return _Amount(match.end(unit_group), magnitude, dimension, unit, factor)
-
-
-def _worded(text: str) -> Iterator[StatedValue]:
-    for match in _WORDED.finditer(text):
-        readings = frozenset([_NUMBER_WORDS[match[0].casefold()]])
-        yield StatedValue(match.span(), readings, bare=readings)
 
 
 def _readings(digits: str) -> frozenset[float]:

@@ -1,0 +1,119 @@
+"""Rules on quantities and word order that overrule the label of an NLI model.
+
+A model notices that a passage has the words of a claim, but not that a unit, a magnitude or the
+order of names is another one. The rules decide only where they are certain: the passage repeats the
+claim word for word apart from one difference, or has its number with another unit. Rules for looser
+likeness were no better than the models (``docs/findings/nli-model.md``).
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
+from conflictscore.labelers.nli.word_for_word import Difference, difference, sentences_of
+from conflictscore.records import Document, Label
+from conflictscore.values import StatedValue, all_values_in, values_in
+
+_MOST_CHARS = 4_000
+"""Maximum number of characters of a passage that are read; a window has some 400."""
+_LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
+
+
+class Overruling(NamedTuple):
+    """The label that a rule gives in place of a model's, and the reason.
+
+    Attributes:
+        label: The new label.
+        why: The reason, as a note for readers.
+        likely: The probability of the label, chosen by hand; the other labels share the rest.
+    """
+
+    label: Label
+    why: str
+    likely: float
+
+    @property
+    def probabilities(self) -> dict[Label, float]:
+        """Return the probability of each label."""
+        rest = (1 - self.likely) / 2
+        return {label: self.likely if label is self.label else rest for label in _LABELS}
+
+
+def _doubted(fact: str) -> str:
+    return f"doubtful: the model read it otherwise, but {fact}"
+
+
+_OF_DIFFERENCE = {
+    (Label.SUPPORTS, Difference.QUANTITY): Overruling(
+        Label.CONTRADICTS, _doubted("the passage says the same with another quantity"), 0.9
+    ),
+    (Label.SUPPORTS, Difference.NEGATION): Overruling(
+        Label.CONTRADICTS, _doubted("the passage denies the same statement"), 0.9
+    ),
+    (Label.SUPPORTS, Difference.ORDER): Overruling(
+        Label.IRRELEVANT,
+        _doubted("the passage has the same words in other roles or directions"),
+        0.6,
+    ),
+    (Label.CONTRADICTS, Difference.WRITING): Overruling(
+        Label.SUPPORTS,
+        _doubted("the passage says the same with the quantity written differently"),
+        0.9,
+    ),
+}
+_OTHER_UNIT = Overruling(
+    Label.IRRELEVANT, _doubted("the document has the claim's number only with another unit"), 0.6
+)
+
+
+def overruling(claim: str, passage: str, document: Document, label: Label) -> Overruling | None:
+    """Return the label that a rule gives to a document in place of a model's; None for no change.
+
+    Args:
+        claim: The text of the claim.
+        passage: The passage that decided the model's label.
+        document: The whole document, which may have the claim's quantity elsewhere.
+        label: The model's label; only a side can be overruled.
+    """
+    if label not in (Label.SUPPORTS, Label.CONTRADICTS):
+        return None
+    passage = passage[:_MOST_CHARS]
+    is_stated = _is_all_stated(claim, document) if label is Label.SUPPORTS else True
+    for sentence in sentences_of(passage):
+        what = difference(claim, sentence)
+        change = None if what is None else _OF_DIFFERENCE.get((label, what))
+        if change is None or (what is Difference.QUANTITY and (is_stated or has_bound(claim))):
+            continue
+        if change.label is Label.IRRELEVANT or is_stated_plainly(claim, sentence):
+            return change
+    return None if is_stated else _of_unit(claim, passage, document)
+
+
+def _is_all_stated(claim: str, document: Document) -> bool:
+    """Return whether a document states each value of a claim anywhere."""
+    own_values = values_in(claim)
+    if not own_values:
+        return True
+    stated_values = _values_of(document.title, document.text)
+    return all(any(map(own.agrees, stated_values)) for own in own_values)
+
+
+def _of_unit(claim: str, passage: str, document: Document) -> Overruling | None:
+    """Return the label if a document has the claim's number only with a unit of another size."""
+    stated_values = _values_of(document.title, document.text)
+    lacking = [
+        own for own in values_in(claim) if own.dimension and not any(map(own.agrees, stated_values))
+    ]
+    in_passage = all_values_in(passage) if lacking else ()
+    if any(_differ_by_unit(own, another) for own in lacking for another in in_passage):
+        return _OTHER_UNIT
+    return None
+
+
+def _differ_by_unit(own: StatedValue, another: StatedValue) -> bool:
+    return bool(another.dimension) and own.bare == another.bare and own.unit != another.unit
+
+
+@lru_cache(maxsize=64)  # the claims of an answer are compared with the same documents
+def _values_of(title: str, text: str) -> tuple[StatedValue, ...]:
+    return all_values_in(f"{title}. {text}")

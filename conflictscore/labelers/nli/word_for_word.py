@@ -1,0 +1,221 @@
+"""Comparison of a claim with a clause that has the same words, apart from one difference.
+
+NLI models compare words more than their order: they read "Vik beat Dal" as support for "Dal beat
+Vik", "50 mg" as support for "50 g", and "1,200 m" as contradicting "1.2 km". If a clause repeats a
+claim word for word, code can tell what the difference means.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from conflictscore.directions import DIRECTIONS
+from conflictscore.labelers.nli.pitfalls import NEGATIONS
+from conflictscore.scripts import fold
+from conflictscore.sentences import sentence_starts
+from conflictscore.values import StatedValue, values_in
+
+_MOST_WORDS = 40
+"""Maximum number of words of a claim that is compared; longer claims are seldom repeated."""
+_FEWEST_WORDS = 3
+_VALUE = "#"
+"""Stands for a number, amount or date among the words."""
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+_CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
+# Words that change nothing, or that only say that a number is rounded.
+_PASSED_OVER = frozenset(
+    "a an the about around approximately roughly circa etwa rund environ unos".split()  # noqa: SIM905
+)
+_NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
+# Words between two names that are the same in either order.
+_SYMMETRIC = frozenset(
+    """and or und oder et ou y o e between near beside next opposite adjacent same equals resembles
+    differs different versus against married marries met meets borders""".split()  # noqa: SIM905
+)
+_COPULAS = frozenset("is are was were be has have had been".split())  # noqa: SIM905
+# Words of languages in which cases, rather than the order of words, express roles.
+_FREE_ORDER = frozenset(
+    "der die das den dem des ein eine einen einem einer und ist war wurde".split()  # noqa: SIM905
+)
+_MONEY = frozenset(("€", "$", "£", "¥", "chf"))
+
+
+class Difference(Enum):
+    """What differs between a claim and a clause with the same words."""
+
+    QUANTITY = "a quantity"
+    """A value is not the same, so the clause contradicts the claim."""
+    NEGATION = "a negation"
+    """Only the clause denies."""
+    ORDER = "the order of names, or a word of direction"
+    """Names swap places, or a word such as "until" is replaced by one such as "from"."""
+    WRITING = "the way of writing"
+    """The same values are written differently, so the clause supports the claim."""
+
+
+class _Word(NamedTuple):
+    """A word of a text, or a value in it.
+
+    Attributes:
+        folded: The word, folded; ``#`` for a value.
+        written: The word as written.
+        stated_value: The value; None for a word.
+        begins: Whether a clause can begin with it.
+    """
+
+    folded: str
+    written: str
+    stated_value: StatedValue | None
+    begins: bool
+
+
+_Words = tuple[_Word, ...]
+
+
+def _words_in(text: str) -> _Words:
+    """Return the words and values of a text without articles, in linear time."""
+    words = list[_Word]()
+    begins, end = True, 0
+    for start, stop, stated_value in _tokens(text):
+        begins = begins or bool(_CLAUSE_END.search(text, end, start))
+        end, written = stop, text[start:stop]
+        folded_word = fold(written) if stated_value is None else _VALUE
+        # an article; but "protein A" has a name
+        if folded_word in _PASSED_OVER and not (words and written.isupper()):
+            continue
+        words.append(_Word(folded_word, written, stated_value, begins))
+        begins = False
+    return tuple(words)
+
+
+def _tokens(text: str) -> Iterator[tuple[int, int, StatedValue | None]]:
+    """Yield the offsets of each word and value of a text, and the value if it is one."""
+    begin = 0
+    for stated_value in (*values_in(text), None):
+        start, end = (len(text),) * 2 if stated_value is None else stated_value.span
+        for match in _WORD.finditer(text, begin, start):
+            yield (*match.span(), None)
+        if stated_value is not None:
+            yield (start, end, stated_value)
+        begin = end
+
+
+def _folded(words: _Words) -> tuple[str, ...]:
+    return tuple(word.folded for word in words)
+
+
+def _unequal_values(ours: _Words, clause: _Words) -> list[tuple[StatedValue, StatedValue]]:
+    """Return the values that stand in the same places and do not agree."""
+    pairs = ((a.stated_value, b.stated_value) for a, b in zip(ours, clause, strict=True))
+    return [(own, another) for own, another in pairs if own and another and not own.agrees(another)]
+
+
+def sentences_of(passage: str) -> list[str]:
+    """Return the sentences of a passage."""
+    bounds = [*sentence_starts(passage), len(passage)]
+    return [passage[start:end].strip() for start, end in pairwise(bounds)]
+
+
+def difference(claim: str, sentence: str) -> Difference | None:
+    """Return what differs between a claim and a clause of a sentence with the same words.
+
+    Return None if no clause repeats the claim, if nothing differs, or if it is not certain what the
+    difference means.
+    """
+    ours = _words_of_claim(claim)
+    if not _FEWEST_WORDS <= len(ours) <= _MOST_WORDS or _has_few(ours, sentence):
+        return None
+    whole = _words_in(sentence)
+    missing = (Counter(_folded(ours)) - Counter(_folded(whole))).elements()
+    if not all(word in DIRECTIONS for word in missing):
+        return None
+    clauses = (whole[start : start + len(ours)] for start, word in enumerate(whole) if word.begins)
+    differences = (_of_clause(ours, clause) for clause in clauses if len(clause) == len(ours))
+    return next((each for each in differences if each is not None), _negation(ours, whole))
+
+
+@lru_cache(maxsize=512)  # a claim is compared with many sentences
+def _words_of_claim(claim: str) -> _Words:
+    return _words_in(claim)
+
+
+def _has_few(ours: _Words, sentence: str) -> bool:
+    """Return whether a sentence surely lacks words of a claim; this saves reading it."""
+    folded_text = fold(sentence)
+    return any(
+        word not in folded_text
+        for word in _folded(ours)
+        if word != _VALUE and word not in DIRECTIONS
+    )
+
+
+def _of_clause(ours: _Words, clause: _Words) -> Difference | None:
+    if _folded(ours) == _folded(clause):
+        return _of_values(ours, clause)
+    if _is_turned(ours, clause) or _is_swapped(ours, clause):
+        return Difference.ORDER
+    return None
+
+
+def _of_values(ours: _Words, clause: _Words) -> Difference | None:
+    unequal = _unequal_values(ours, clause)
+    if not unequal:
+        is_written_alike = all(a.written == b.written for a, b in zip(ours, clause, strict=True))
+        return None if is_written_alike else Difference.WRITING
+    if len(unequal) > 1:  # several values differ, so it is about another thing
+        return None
+    return Difference.QUANTITY if _comparable(*unequal[0]) else None
+
+
+def _comparable(own: StatedValue, another: StatedValue) -> bool:
+    """Return whether two values are of one kind, so that one can stand in place of the other.
+
+    They are if their dimensions are the same, if both are amounts of money or dates, or if only
+    their units differ: "24 days" and "24 months".
+    """
+    if (own.date is None) != (another.date is None):
+        return own.is_year and another.is_year
+    kinds = {"money" if each.dimension in _MONEY else each.dimension for each in (own, another)}
+    same_digits = own.dimension and another.dimension and own.bare == another.bare
+    return len(kinds) == 1 or bool(same_digits)
+
+
+def _negation(ours: _Words, whole: _Words) -> Difference | None:
+    """Return whether a clause has the claim's words and a negation, and the claim has none."""
+    if not _NEGATING.isdisjoint(_folded(ours)) or _NEGATING.isdisjoint(_folded(whole)):
+        return None
+    for start in (place for place, word in enumerate(whole) if word.begins):
+        # at most two words deny, as in French
+        clause = whole[start : start + len(ours) + 2]
+        denying = sum(word.folded in NEGATIONS for word in clause)
+        plain = tuple(word for word in clause if word.folded not in _NEGATING)[: len(ours)]
+        if denying == 1 and _folded(plain) == _folded(ours):
+            return None if _unequal_values(ours, plain) else Difference.NEGATION
+    return None
+
+
+def _is_turned(ours: _Words, clause: _Words) -> bool:
+    """Return whether only one word differs, and both words express other directions."""
+    pairs = zip(_folded(ours), _folded(clause), strict=True)
+    unequal = [(a, b) for a, b in pairs if a != b]
+    if len(unequal) != 1:
+        return False
+    own, another = (DIRECTIONS.get(word, frozenset()) for word in unequal[0])
+    return bool(own and another) and own.isdisjoint(another)
+
+
+def _is_swapped(ours: _Words, clause: _Words) -> bool:
+    """Return whether two names swap their places around a verb that is not symmetric."""
+    words, others = _folded(ours), _folded(clause)
+    if Counter(words) != Counter(others) or not _FREE_ORDER.isdisjoint(words):
+        return False
+    unequal = [place for place, word in enumerate(words) if word != others[place]]
+    of_names = all(ours[p].written[0].isupper() and clause[p].written[0].isupper() for p in unequal)
+    if len(unequal) != 2 and not of_names:
+        return False
+    between = frozenset(words[unequal[0] + 1 : unequal[-1]])
+    return bool(between - _COPULAS) and _SYMMETRIC.isdisjoint(between)

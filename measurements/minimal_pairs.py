@@ -1,0 +1,91 @@
+"""Labels of claims that differ from a sentence of their document in one place.
+
+The pairs are in ``minimal_pairs.toml``: quantities with another unit, magnitude, sign, date or
+number, swapped names, other directions, and a dropped "not". Some are controls, in which the claim
+says the same. For each kind, it counts how often labels are right, and which are wrong.
+
+    python -m measurements.minimal_pairs small
+    python -m measurements.minimal_pairs mean --list
+"""
+
+import asyncio
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+from conflictscore.models.usage import UsageMeter
+from conflictscore.records import Claim, Document, Label
+from measurements.undisputed import LABELERS
+
+
+class MinimalPair(NamedTuple):
+    """A claim, a document, and the right label.
+
+    Attributes:
+        part: ``chosen`` if rules are chosen on it, ``reported`` if they are reported on it.
+        kind: What differs.
+        claim: The text of the claim.
+        document: The text of the document.
+        label: The right label.
+    """
+
+    part: str
+    kind: str
+    claim: str
+    document: str
+    label: Label
+
+
+def read_pairs() -> list[MinimalPair]:
+    """The constructed pairs."""
+    parts = tomllib.loads(Path(__file__).with_name("minimal_pairs.toml").read_text("utf-8"))
+    return [
+        MinimalPair(part, kind, claim, document, Label(label))
+        for part, kinds in parts.items()
+        for kind, rows in kinds.items()
+        for claim, document, label in rows
+    ]
+
+
+async def labelled(pairs: Sequence[MinimalPair], labels: str) -> list[Label]:
+    """The label of each pair, each document by itself."""
+    labeler = open_nli_by_claim(LABELERS[labels])
+    meter = UsageMeter()
+    return [
+        (
+            await labeler.label(
+                Claim(number=1, text=pair.claim), Document(number=1, text=pair.document), meter
+            )
+        ).label
+        for pair in pairs
+    ]
+
+
+@click.command(help=__doc__)
+@click.argument("labels", type=click.Choice([*LABELERS]))
+@click.option("--list", "listing", is_flag=True, help="List the pairs with a wrong label.")
+def main(labels: str, listing: bool) -> None:
+    """See the module."""
+    pairs = read_pairs()
+    given_labels = asyncio.run(labelled(pairs, labels))
+    rows = [*zip(pairs, given_labels, strict=True)]
+    click.echo("| part | kind | wanted | pairs | SUPPORTS | CONTRADICTS | IRRELEVANT |")
+    click.echo("|---|---|---|---|---|---|---|")
+    for part, kind, wanted in dict.fromkeys((p.part, p.kind, p.label) for p in pairs):
+        own = [label for p, label in rows if (p.part, p.kind, p.label) == (part, kind, wanted)]
+        counts = Counter(own)
+        cells = [part, kind, wanted.value, len(own)]
+        cells += [counts[label] for label in (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)]
+        click.echo(f"| {' | '.join(map(str, cells))} |")
+    for pair, label in rows if listing else ():
+        if label is not pair.label:
+            click.echo(f"{pair.part} {pair.kind}: {label.value}: {pair.claim} | {pair.document}")
+
+
+if __name__ == "__main__":
+    main()
