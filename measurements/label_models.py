@@ -37,6 +37,16 @@ _RESAMPLES = 2000  # bootstrap; with this many, bounds of 95 % intervals vary in
 _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 
 
+_ALONE = "="
+
+
+class _ModelAlone(NliLabeler):
+    """A model whose labels are not overruled by rules on quantities and word order."""
+
+    def _change(self, *_: object) -> None:
+        return None
+
+
 class Figures(NamedTuple):
     """Figures of a model on some claims. Each figure is in [0, 1] and has the shape (...).
 
@@ -193,8 +203,9 @@ def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGro
 
 def _opened(name: str, cache: ContentCache, by_claim: bool) -> NliLabeler | NliByClaim:
     pooling = POOLING if "*" in name else None
-    folders = [resolve(part or None) for part in re.split(r"[+*]", name)]
-    models = [NliLabeler(KeptNliModel(folder, cache)) for folder in folders]
+    folders = [resolve(part or None) for part in re.split(r"[+*]", name.removeprefix(_ALONE))]
+    kind = _ModelAlone if name.startswith(_ALONE) else NliLabeler
+    models = [kind(KeptNliModel(folder, cache)) for folder in folders]
     if len(models) > 1 and not by_claim:
         raise click.UsageError("several models decide by claim: add --by-claim")
     return NliByClaim(*models, pooling=pooling) if by_claim else models[0]
@@ -216,10 +227,12 @@ def _print(title: str, names: Sequence[str], counts: Sequence[Numbers]) -> None:
 
 def _title(name: str) -> str:
     """Return the name of a model, or of a combination of models, for the table."""
-    parts = re.split(r"([+*])", name)
-    return " ".join(
+    alone = " without rules" if name.startswith(_ALONE) else ""
+    parts = re.split(r"([+*])", name.removeprefix(_ALONE))
+    combined = " ".join(
         part if part in "+*" and part else Path(part).name or "bundled" for part in parts
     )
+    return combined + alone
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ class NliLabeler:
         place, trap = undoubted_window(reading.claim.text, windows, reading.premises.windows)
         probabilities = self.calibration.probabilities(reading.logprobs[place])
         note = explained(trap) if trap else None
-        if (change := _overruling(reading, place, verdict_on(probabilities))) is not None:
+        if (change := self._change(reading, place, verdict_on(probabilities))) is not None:
             probabilities, note = change.probabilities, change.why
             if reading.is_denial:
                 probabilities = _exchanged(probabilities)
@@ -237,17 +237,16 @@ class NliLabeler:
             document_cut=reading.premises.cut,
         )
 
+    def _change(self, reading: _Reading, place: int, label: Label) -> Overruling | None:
+        """Return the rule that overrules the label; for a denial, it reads what is denied."""
+        if reading.is_denial:
+            label = _OPPOSITE.get(label, label)
+        passage = reading.premises.windows[place]
+        return overruling(reading.claim.text, passage, reading.document, label)
+
 
 def _exchanged(by_label: Mapping[Label, float]) -> dict[Label, float]:
     return {_OPPOSITE.get(label, label): number for label, number in by_label.items()}
-
-
-def _overruling(reading: _Reading, place: int, label: Label) -> Overruling | None:
-    """Return the rule that overrules the label; for a denial, the rule reads what is denied."""
-    if reading.is_denial:
-        label = _OPPOSITE.get(label, label)
-    passage = reading.premises.windows[place]
-    return overruling(reading.claim.text, passage, reading.document, label)
 
 
 def verdict_on(window: Mapping[Label, float]) -> Label:
