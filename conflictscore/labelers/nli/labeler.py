@@ -209,6 +209,7 @@ class NliLabeler:
         return make_reading(document_premises, tokenizer.pairs(document_premises.texts, claim.text))
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
+        """Return the verdict of the deciding window, or that of a rule which overrules it."""
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)

@@ -45,7 +45,7 @@ _MONEY = frozenset(("€", "$", "£", "¥", "chf"))
 
 
 class Difference(Enum):
-    """What differs between a claim and a clause with the same words."""
+    """A difference between a claim and a clause with the same words."""
 
     QUANTITY = "a quantity"
     """A value is not the same, so the clause contradicts the claim."""
