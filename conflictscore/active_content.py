@@ -55,7 +55,7 @@ _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """Return a kind of active content that a new text has and the old has not, or None."""
+    """Return the kind of active content that a change of text adds, or None if it adds none."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind

@@ -272,7 +272,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _end_of_gap(text: str, start: int, end: int) -> int:
-    """Return the end of a block, after its blank lines if blank lines precede the block too."""
+    """Return the end of a block, with its final blank lines if blank lines precede the block."""
     gap = _BLANK_LINES.match(text, end)
     begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
     return gap.end() if gap and begins else end

@@ -162,7 +162,7 @@ def _questions(
 
 
 def _references(benchmark: "Benchmark") -> dict[str, tuple[str, ...]]:
-    """Return the answers of each question, with which copies of the benchmark are recognised."""
+    """Return the answers of each question, which serve to recognise copies of the benchmark."""
     return {q.question: (*q.correct, *q.incorrect, *q.options) for q in benchmark.questions}
 
 
