@@ -62,7 +62,7 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
 
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
     clients, must be awaited through :func:`on_home_loop`. If the caller is cancelled, it continues
-    at once. A coroutine that runs on a separate loop already stays there. Loops of this kind
+    at once. A coroutine that already runs on a separate loop stays there. Loops of this kind
     compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
     """
     if on_separate_loop():
