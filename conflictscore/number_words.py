@@ -91,7 +91,7 @@ NUMBER_WORDS = frozenset(_COUNTED) - {"one"}  # "one" is mostly a pronoun
 
 
 def number_of(words: str) -> float:
-    """Return the number that words matched by ``NUMBER_WORD`` state."""
+    """Return the number that is stated by words that match ``NUMBER_WORD``."""
     words = words.lower()
     if words in _COUNTED:
         return _COUNTED[words]

@@ -35,7 +35,7 @@ _MAGNITUDES: Mapping[str, float] = {
 }
 
 _SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
-"""Letters that are magnitudes after an amount with a currency sign; otherwise, they are units."""
+"""Letters that mean a magnitude after an amount with a currency sign, and otherwise a unit."""
 
 _UNITS: Mapping[str, tuple[str, float]] = {
     name: (dimension, factor)
@@ -257,7 +257,7 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
 
 
 def dimensions_in(text: str) -> frozenset[str]:
-    """Return the dimensions of all words of a text that can be units, with a number or without."""
+    """Return the dimensions of all words in a text that can be units, even without a number."""
     words = _UNIT_WORD.findall(text.casefold())
     named = {_UNITS[word][0] for word in words if word in _UNITS}
     return frozenset(named if _DEGREES.isdisjoint(words) else {*named, "temperature"})
