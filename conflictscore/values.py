@@ -156,7 +156,7 @@ _NUMBER = re.compile(
     rf"|\d+(?:[.,]\d+)*){_AMOUNT_BEHIND}",
     re.IGNORECASE,
 )
-# The same with a number in words; it has no currency before it.
+# Like ``_NUMBER``, but for numbers in words, which have no currency before them.
 _IN_WORDS = re.compile(
     rf"(?P<sign>)(?P<currency>)(?P<number>{NUMBER_WORD}){_AMOUNT_BEHIND}", re.IGNORECASE
 )
