@@ -97,10 +97,10 @@ def _is_cached() -> bool:
     A damaged file does not count, since tiktoken would delete it and download a new one.
     """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if folder is None:
-        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     name = hashlib.sha1(_URL.encode(), usedforsecurity=False).hexdigest()
     try:
+        if folder is None:  # no folder for temporary files can be written on a full disk
+            folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
         ranks = (Path(folder) / name).read_bytes() if folder else b""
     except OSError:
         return False

@@ -1,6 +1,7 @@
 """Turns a client's exception into one clear line that says what to do next and hides secrets."""
 
 import re
+import ssl
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -23,6 +24,7 @@ from conflictscore.models.provider_faults import (
     fault_of,
     is_unmade,
     timed_out,
+    tls_fault,
 )
 from conflictscore.proxies import by_proxy, through_proxy
 
@@ -69,6 +71,13 @@ def clear_error(
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
+    if tls := tls_fault(error):
+        place = f"{endpoint}{through_proxy(endpoint)}"
+        return ProviderError(
+            f"{provider} cannot be reached at {place}: {_insecure(tls)}",
+            provider=provider,
+            failure=FailureKind.UNREACHABLE,
+        )
     if timed_out(error):
         return ProviderError(
             f"{provider} at {endpoint} did not answer in time{through_proxy(endpoint)}",
@@ -110,6 +119,17 @@ def clear_error(
         f"{provider} failed: {type(error).__name__}: {scrubbed(str(error), *secrets)}",
         provider=provider,
     )
+
+
+def _insecure(fault: ssl.SSLError) -> str:
+    """Return in words why no secure connection could be made, and what to do."""
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        return (
+            f"its certificate is not accepted ({fault.verify_message}); if the server is yours, set"
+            " SSL_CERT_FILE to a file with the certificate of its authority"
+        )
+    reason = (fault.reason or "no reason given").replace("_", " ").lower()
+    return f"no secure connection can be made ({reason}); perhaps its address begins with http://"
 
 
 def _fault_text(fault: ProviderFault, endpoint: str, secrets: Sequence[str]) -> str:

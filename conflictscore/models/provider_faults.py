@@ -2,6 +2,7 @@
 
 import json
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -20,6 +21,8 @@ _DEPTH = 6
 """Maximum depth of nested objects that are searched. It suffices for two services that each wrap an
 object in a list.
 """
+_MOST_CAUSES = 8
+"""Maximum number of nested exceptions that are searched. Clients nest four."""
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
 _BODY_CHARS = 20_000  # characters of an untrusted body that are searched
@@ -111,6 +114,17 @@ def timed_out(error: BaseException) -> bool:
             return isinstance(cause, aiohttp.ServerTimeoutError)
         cause = cause.__cause__
     return True
+
+
+def tls_fault(error: BaseException) -> ssl.SSLError | None:
+    """Return why no secure connection could be made; None if an exception has another cause."""
+    cause: BaseException | None = error
+    fault: ssl.SSLError | None = None
+    for _ in range(_MOST_CAUSES):
+        if isinstance(cause, ssl.SSLError):
+            fault = cause  # clients wrap Python's exception in one of the same type
+        cause = (cause.__cause__ or cause.__context__) if cause is not None else None
+    return fault
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:

@@ -3,6 +3,7 @@
 import math
 import random
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from conflictscore.models.provider_faults import (
     ProviderFault,
     fault_of,
     timed_out,
+    tls_fault,
 )
 
 _ABOUT_FORM = re.compile(r"(?i)grammar|json.?schema|response.?format|structured.output")
@@ -56,8 +58,11 @@ def transient_error(error: Exception) -> TransientError | None:
     """Return the temporary failure that a client's exception reports, or None if it is permanent.
 
     A permanent failure would happen again with the same request. Examples are a refused key, an
-    unknown model, a bad request, an account without credit, and a body that is not a completion.
+    unknown model, a bad request, an account without credit, a certificate that is not accepted, and
+    a body that is not a completion.
     """
+    if isinstance(tls_fault(error), ssl.SSLCertVerificationError):
+        return None
     if timed_out(error):
         return TransientError("late", again=True)
     if isinstance(error, openai.APIConnectionError):

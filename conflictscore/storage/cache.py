@@ -144,7 +144,7 @@ class ContentCache:
     def _warn(self, error: ConfigurationError | None) -> None:
         if error is not None and not self._warned:
             self._warned = True
-            _log.warning("%s; until then, calls may have to be paid for again", error)
+            _warn_once(str(error))
 
 
 def _opened(path: Path) -> SQLiteTables:

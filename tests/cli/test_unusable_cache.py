@@ -1,6 +1,7 @@
 """A cache folder that cannot be used costs one warning at every door, and no answer."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -125,6 +126,33 @@ def test_python_and_mcp_answer_with_one_warning(
 
     assert scores == [1.0, 1.0]
     assert warned_once(caplog.text, unusable)
+
+
+def test_where_no_temporary_file_can_be_made_either_a_command_answers(tmp_path: Path) -> None:
+    """A read-only container, or a disk that is full as a whole."""
+    script = tmp_path / "ask.py"
+    script.write_text(
+        "import os, sys, tempfile\n"
+        "tempfile.gettempdir = tempfile._get_default_tempdir\n"
+        "tempfile._candidate_tempdir_list = lambda: []\n"
+        "from conflictscore.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    environment = {**os.environ, "CONFLICTSCORE_CACHE_DIR": str(script), "OPENAI_API_KEY": "k"}
+
+    with OpenAIServer(ChatWorld()) as server:
+        models = ["--docs", LIGHTHOUSE, "--model", "scripted", "--base-url", server.base_url]
+        done = subprocess.run(
+            [sys.executable, str(script), "ask", QUESTION, *models],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stderr
+    assert "Checked: fully" in done.stdout
+    assert warned_once(done.stderr, script / "verdicts.sqlite")
 
 
 def test_the_service_answers_with_one_warning(

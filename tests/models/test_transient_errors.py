@@ -1,5 +1,6 @@
 """What the real client's errors say about an endpoint."""
 
+import ssl
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -108,3 +109,10 @@ def test_another_clients_error_is_known_by_the_same_fields_and_milliseconds_go_f
     assert transient_error(TheirError()) == REFUSED._replace(after=1.5)
     TheirError.response.headers["retry-after-ms"] = "0"
     assert transient_error(TheirError()) == REFUSED._replace(after=9)
+
+
+def test_a_certificate_that_is_not_accepted_stays_so() -> None:
+    error = openai.APITimeoutError(httpx2.Request("POST", "https://endpoint.example"))
+    error.__cause__ = httpx2.ConnectTimeout("no connection")
+    error.__cause__.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
+    assert transient_error(error) is None

@@ -405,9 +405,22 @@ async def test_certificates_are_those_of_the_environment(
     with OpenAIServer(then("In 1871."), tls=tls) as server, face(synchronous):
         error = await failure(opened(server))
         assert error.failure is FailureKind.UNREACHABLE
+        assert "its certificate is not accepted (" in str(error)
+        assert "set SSL_CERT_FILE to a file" in str(error)
         authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
         assert await ask(opened(server)) == "In 1871."
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+async def test_a_server_without_tls_is_named_as_such(
+    server: OpenAIServer, synchronous: bool
+) -> None:
+    model = open_model("test-model", base_url=server.base_url.replace("http:", "https:"))
+    with face(synchronous):
+        error = await failure(replace(model, retries=None))
+    assert error.failure is FailureKind.UNREACHABLE
+    assert str(error).endswith("perhaps its address begins with http://")
 
 
 async def test_many_calls_at_once_are_each_answered(server: OpenAIServer) -> None:

@@ -87,7 +87,7 @@ class LocalServer:
                 pipe.close()
 
     def _start(self, port: int) -> str:
-        with tempfile.TemporaryFile() as log:
+        with _log_file() as log:
             # Spinning threads make two model servers on the same cores ten times slower.
             environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
             self._process = subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
@@ -208,3 +208,11 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
     line = process.stdout.readline()
     answer: dict[str, Any] = json.loads(line) if line else {}
     return answer
+
+
+def _log_file() -> IO[bytes]:
+    """Return a file for the server's error stream; the stream is dropped if no file can be made."""
+    try:
+        return tempfile.TemporaryFile()
+    except OSError:  # the disk is full or read-only
+        return Path(os.devnull).open("r+b")

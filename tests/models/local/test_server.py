@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -111,6 +112,19 @@ def test_a_request_without_the_key_is_refused(server: LocalServer) -> None:
 @pytest.mark.parametrize("path", ["/", "/slots", "/metrics", "/tools"])
 def test_unneeded_features_are_off(server: LocalServer, path: str) -> None:
     assert status(server, path, server.api_key) >= 400
+
+
+def test_a_server_starts_where_no_temporary_file_can_be_made(
+    smollm2_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object, **keywords: object) -> None:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with closing(LocalServer(smollm2_path, context_window=512)) as running:
+        assert running.running
+    with pytest.raises(ConfigurationError):
+        LocalServer(Path(__file__), context_window=512)
 
 
 def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
