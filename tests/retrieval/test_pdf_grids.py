@@ -132,3 +132,34 @@ def test_a_sign_without_a_meaning_is_marked_and_noted() -> None:
     assert "Toll: 5" in document.text
     assert "\ufffd" in document.text
     assert NoteKind.NOT_IN_WORDS in [note.kind for note in notes]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        "".join(f"{90 + 40 * n} 500 24 {h} re f\n" for n, h in enumerate((40, 90, 70, 120))),
+        "90 500 m 130 590 l 170 520 l 210 600 l 250 540 l 300 610 l 350 560 l S\n",
+        "200 500 m 300 500 300 600 200 600 c 100 600 100 500 200 500 c f\n",
+    ],
+    ids=["bars", "broken line", "curve"],
+)
+def test_a_chart_of_paths_leaves_a_mark_at_its_place_and_a_note(shapes: str) -> None:
+    page = paragraph("Riders by year:") + shapes + paragraph("End.", y=460)
+    [document], notes = read_file(pdf(page), ".pdf", "log.pdf")
+    assert document.text == "Riders by year:\n[picture]\nEnd."
+    assert [note.kind for note in notes] == [NoteKind.NOT_IN_WORDS]
+
+
+def test_frames_backgrounds_rules_and_small_signs_are_no_drawings() -> None:
+    rows = [(f"Row {n}", f"19{n:02}") for n in range(6)]
+    zebra = "".join(f".9 g 72 {696 - 32 * n} 120 16 re f 0 g\n" for n in range(3))
+    cells = "".join(
+        drawn(text, x, 700 - 16 * number, FONT)
+        for number, row in enumerate(rows)
+        for text, x in zip(row, (74, 140), strict=True)
+    )
+    frame = "60 420 m 500 420 l 500 500 l 60 500 l 60 420 l 62 422 l S\n" + drawn("Notice", 80, 460)
+    sign = "300 600 m 310 600 310 610 300 610 c 290 610 290 600 300 600 c f\n"
+    text = text_of(zebra + cells + frame + sign + "72 400 m 500 400 l S\n")
+    assert "[picture]" not in text
+    assert "Notice" in text

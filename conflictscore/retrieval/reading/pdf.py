@@ -14,6 +14,7 @@ from typing import Any
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.pdf_columns import PageLine
+from conflictscore.retrieval.reading.pdf_drawings import drawings
 from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with_grids
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
@@ -222,8 +223,10 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
             page_runs, division = _divided_runs(page, sight, tables)
     seen = sight.seen(page, page_runs)
     runs, marks = split_watermarks(seen)
-    points = [(run.x, run.y) for run in seen] if objects.images else []
+    points = [(run.x, run.y) for run in seen] if objects.images or objects.shapes else []
     areas = pictures(objects.images, page.get_size(), points)
+    read_areas = [*areas, *(table.area() for table in tables)]
+    areas += drawings(objects.shapes, page.get_size(), points, read_areas)
     return laid_out_with_grids(lines(runs, division), tables), marks, areas
 
 

@@ -74,6 +74,10 @@ class Grid:
         """Whether a point lies within the table."""
         return self.columns[0] <= x <= self.columns[-1] and self.rows[-1] <= y <= self.rows[0]
 
+    def area(self) -> Area:
+        """Return the area of the table."""
+        return Area(self.columns[0], self.rows[-1], self.columns[-1], self.rows[0])
+
     def fits(self, lines: Iterable[Sequence[Segment]]) -> bool:
         """Whether the lines of text on a page are arranged as in a complete table.
 

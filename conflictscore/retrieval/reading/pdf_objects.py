@@ -26,6 +26,7 @@ _TOUCHING = 2.0
 _THIN, _SHORTEST = 3.0, 5.0
 """Maximum thickness and minimum length, in points, of a line that may belong to a table."""
 _MOST_LINES = 3_000  # lines on a page that are kept; more are a drawing
+_MOST_SHAPES = 2_000  # other paths on a page that are kept
 _MARK = "[picture]"
 
 
@@ -42,6 +43,13 @@ class Area(NamedTuple):
         return self.left <= x <= self.right and self.bottom <= y <= self.top
 
 
+class Shape(NamedTuple):
+    """A path that is no straight line: its area, and the number of its points."""
+
+    area: Area
+    points: int
+
+
 class PageObjects:
     """The objects of a page, as addresses.
 
@@ -51,6 +59,7 @@ class PageObjects:
         covered: The texts that later objects may cover.
         vertical: The areas of straight vertical lines, as in a table.
         horizontal: The areas of straight horizontal lines.
+        shapes: The other paths.
     """
 
     def __init__(self, page: Any) -> None:
@@ -68,6 +77,7 @@ class PageObjects:
         self.images: list[Area] = []
         self.vertical: list[Area] = []
         self.horizontal: list[Area] = []
+        self.shapes: list[Shape] = []
         covers: list[Area] = []
         if len(self.texts) == count:
             return
@@ -109,6 +119,9 @@ class PageObjects:
             left, bottom, right, top = area
             self.vertical += [Area(x, bottom, x, top) for x in (left, right)]
             self.horizontal += [Area(left, y, right, y) for y in (bottom, top)]
+            return False
+        elif min(width, height) > _THIN and len(self.shapes) < _MOST_SHAPES:
+            self.shapes.append(Shape(area, self._calls.count_points(path)))
             return False
         else:
             return False
