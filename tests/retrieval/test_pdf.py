@@ -275,12 +275,14 @@ def test_hyphens_of_long_compounds_and_of_code_survive_the_end_of_a_line() -> No
         "to-find lamp from inter-",
         "national-level ones, as <&digit-",
         "moves accord-",
-        "ingly.",
+        "ingly. From day-to-",
+        "day work to well-estab-",
+        "lished rules in a day.",
     )
     text = "".join(drawn(line, y=700 - 14 * number) for number, line in enumerate(lines))
-    assert "hard-to-find lamp from international-level ones, as <&digit-moves accordingly." in read(
-        pdf(text)
-    )
+    shown = read(pdf(text)).replace("\n", " ")
+    assert "hard-to-find lamp from international-level ones, as <&digit-moves accordingly." in shown
+    assert "From day-to-day work to well-established rules" in shown
 
 
 def test_a_small_line_below_a_large_letter_is_no_subscript() -> None:

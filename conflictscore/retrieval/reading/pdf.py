@@ -165,7 +165,8 @@ def _undivided(text: str) -> str:
             words, compounds = _words_and_compounds(text)
         own = f"{before}-{after}".lower() in compounds or not after.islower()
         sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
-        own = own or sign in _CODE or _is_compound(before, after, text, end.end(), words)
+        is_part = sign == "-" or text[end.end() + len(after) : end.end() + len(after) + 1] == "-"
+        own = own or sign in _CODE or (is_part and _is_compound(before, after, words))
         parts += [text[start : end.start()], "-" * (own and bool(after))]
         start = end.end()
     joined_text = "".join([*parts, text[start:]])
@@ -188,13 +189,8 @@ def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:
     return words, {pair for piece in pieces for pair in _COMPOUND.findall(piece)}
 
 
-def _is_compound(before: str, after: str, text: str, place: int, words: set[str]) -> bool:
-    """Whether two words belong to a longer compound.
-
-    A hyphen must follow the second word, and both must occur in the text as separate words.
-    """
-    if text[place + len(after) : place + len(after) + 1] != "-":
-        return False
+def _is_compound(before: str, after: str, words: set[str]) -> bool:
+    """Whether two parts of a longer compound are words: both occur separately in the text."""
     both_are_words = {before.lower(), after.lower()} <= words
     return both_are_words and f"{before}{after}".lower() not in words
 
