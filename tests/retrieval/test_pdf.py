@@ -246,6 +246,12 @@ def test_a_watermark_interrupts_no_sentence(turn: str) -> None:
     assert text.split("\n") == ["DRAFT 1950", *lines]
 
 
+def test_a_raised_term_is_marked_and_a_raised_ending_is_not() -> None:
+    power = drawn("x") + drawn("n+1", x=79, y=705, size=7) + drawn("is 1", x=92)
+    ordinal = drawn("1", y=660) + drawn("st", x=79, y=665, size=7) + drawn("of May", x=92, y=660)
+    assert read(pdf(power + ordinal)) == "x^n+1 is 1\n1st of May"
+
+
 def test_a_raised_letter_is_marked_at_the_end_of_every_line() -> None:
     lines = (
         drawn("It takes 2", y=700) + drawn("n", x=124, y=705, size=7),

@@ -17,7 +17,10 @@ _SHIFTED = 0.08
 """Minimum shift of superscripts and subscripts from their line's height, relative to font size."""
 _LEVEL = 0.02
 """Maximum difference in height between the cells of a row, relative to the font size."""
-_NUMBER = re.compile(r"[\d+\u2212-]")
+_NUMBER = re.compile(r"[\d+\u2212-]|[^\W\d_]{1,3}[\d+\u2212*/-]")
+"""Matches the start of a superscript or subscript that is a number or a term (n+1)."""
+_BRACKET = re.compile(r"\([^()]{0,20}[\d+\u2212*/-]")
+"""Matches the start of a superscript in brackets; lower brackets may be large ones."""
 _APART = 2.0
 """Maximum overlap, relative to the font size, of runs that belong to the same segment."""
 
@@ -52,8 +55,9 @@ def lines(
 
     ``divides`` says whether a line of a table passes between two positions at a height.
 
-    Superscripts and subscripts are marked if they are numbers or signs, as in 10^6, or single
-    letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not marked.
+    Superscripts and subscripts are marked if they are numbers, signs or terms, as in 10^6 and
+    x^n+1, or single letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not
+    marked.
     """
     line = _OpenLine()
     for run in runs:
@@ -94,7 +98,7 @@ class _OpenLine:
             self.parts[0].mark, part.spaced = "^", True
         if self.parts:
             _separate(part, run.x - self.parts[-1].run.end, is_raised=is_raised)
-        if base and is_raised and not self.ends_raised and _NUMBER.match(run.text):
+        if base and is_raised and not self.ends_raised and _is_marked(run, base):
             part.mark = _mark(run, base)
         self.parts.append(part)
         self.ends_raised = is_raised
@@ -138,6 +142,10 @@ def _is_note(first: TextRun, run: TextRun) -> bool:
     """Whether the first run of a line is the superscript number of a footnote."""
     rise = first.size and (first.y - run.y) / first.size > _SHIFTED
     return bool(rise and first.text.isalnum() and first.size < _SMALLER * run.size)
+
+
+def _is_marked(run: TextRun, base: TextRun) -> bool:
+    return bool(_NUMBER.match(run.text) or (run.y > base.y and _BRACKET.match(run.text)))
 
 
 def _mark(run: TextRun, base: TextRun) -> str:
