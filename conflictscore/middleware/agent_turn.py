@@ -44,12 +44,12 @@ from conflictscore.middleware.entrypoints import (
     listener,
     reason_or_raise,
 )
-from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
 from conflictscore.middleware.run_views import whole, with_verdict
 from conflictscore.middleware.turn_memory import TurnMemory
+from conflictscore.middleware.unread_facts import unread_facts
 from conflictscore.models.clear_errors import clear_error
 from conflictscore.models.clients import secrets_of
 from conflictscore.models.endings import abnormal_ending, early_ending, was_cut
@@ -272,12 +272,13 @@ class AgentTurn:
         first = self._answers[0]
         ending = early_ending(first.message)
         system = self._called.system_message
-        instructions = [*([str(system.text)] if system else ()), *self._asked.instructions]
+        texts = self._asked.unread(*([str(system.text)] if system else ()))
         run = self._with_usage(run).with_gaps(
             *([unfinished(ending)] if ending else []),
             *self._asked.left_out,
             *self._lost,
-            *instructed_facts(run, instructions),
+            *self._asked.attached_gaps,
+            *unread_facts(run, texts),
         )
         if not meets(run, self._settings.require):
             return self._refused(run)

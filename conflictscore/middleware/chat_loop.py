@@ -39,10 +39,10 @@ from conflictscore.middleware.entrypoints import (
     correct,
     reason_or_raise,
 )
-from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
+from conflictscore.middleware.unread_facts import unread_facts
 from conflictscore.models.callbacks import let_children_be_counted
 from conflictscore.models.calls import call
 from conflictscore.models.endings import early_ending
@@ -125,7 +125,7 @@ class ChatLoop:
         draft = draft or replies[-1]
         if ending := early_ending(draft):
             run = run.with_gaps(unfinished(ending))
-        facts = instructed_facts(run, chat_question.instructions)
+        facts = unread_facts(run, chat_question.unread())
         run = run.with_gaps(*chat_question.left_out, *facts)
         message = _corrected(run, draft, before, name=f"conflictscore/{name}")
         return self._required(message, run)

@@ -64,17 +64,32 @@ class ChatQuestion:
     attached: tuple[str, ...] = ()
     """Types of the user's content blocks other than text, such as ``image``."""
 
+    def unread(self, *instructions: str) -> dict[str, str]:
+        """Return texts that the model read and the check did not, by where they stand.
+
+        These are the system messages, further ``instructions``, and results since the question of
+        tools that ``sources`` leaves out.
+        """
+        system = [str(m.text) for m in self.before if isinstance(m, SystemMessage)]
+        texts = {"the system prompt": "\n".join([*instructions, *system])}
+        for message in self.since if self.sources is not None else ():
+            if isinstance(message, ToolMessage) and message.name not in (self.sources or ()):
+                place = f"the result of {message.name or 'a tool'}"
+                texts[place] = f"{texts.get(place, '')}\n{message.text}"
+        return texts
+
     @property
-    def instructions(self) -> tuple[str, ...]:
-        """The texts of the conversation's system messages."""
-        return tuple(str(m.text) for m in self.before if isinstance(m, SystemMessage))
+    def attached_gaps(self) -> tuple[Gap, ...]:
+        """A gap if the user's messages contain anything but text."""
+        if not self.attached:
+            return ()
+        note = f"the user's messages contain {', '.join(self.attached)}, which is not read"
+        note = f"{note}; give its text as a document"
+        return (Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note),)
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Gaps for evidence that the model read and the check did not.
-
-        This is anything but text in the user's messages, and tool results since the question.
-        """
+        """Gaps for tool results since the question that the model read but the check did not."""
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}
@@ -89,11 +104,6 @@ class ChatQuestion:
                 arguments=arguments.get(getattr(message, "tool_call_id", None), ""),
             )
         ]
-        if self.attached:
-            note = f"the user's messages contain {', '.join(self.attached)}, which is not read"
-            gaps.append(
-                Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; give its text as a document")
-            )
         if self.cut or (not self.brought and len(documents) > MOST_OF_TOOLS):
             note = (
                 f"tools returned more than {MOST_OF_TOOLS:,} documents, so only "
@@ -178,15 +188,12 @@ def left_out_of(
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
     sums. If a tool writes something, and its long result only repeats the ``arguments`` of the
     call, the result is a receipt too. Results of tools that are not in ``sources`` are not
-    read.
+    evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
     name = message.name or "a tool"
     if sources is not None and message.name not in sources:
-        if _is_evidence(message, question, arguments):
-            note = f"the result of {name} was not read, since sources does not name the tool"
-            yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note)
         return
     kinds = _kinds_of_blocks(message) - _READ_BLOCKS
     if kinds:

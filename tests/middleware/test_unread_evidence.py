@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
 from conflictscore.middleware import SelfCorrectingChatModel
-from conflictscore.middleware.messages import asked_in
 from conflictscore.records import GapKind
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import QUESTION, AgentWorld, agent_of
@@ -65,27 +64,26 @@ def test_an_agent_names_a_file_in_a_users_message(model: BaseChatModel) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "is_named"),
-    [
-        ("The lamp was first lit in 1874, wrote the keeper that night, and it burned oil.", True),
-        ("It is noon.", False),
-    ],
-)
-def test_the_result_of_a_tool_that_is_no_source_is_named_if_it_is_evidence(
-    content: str, is_named: bool
+@tool
+def archive() -> str:
+    """Look into the archive."""
+    return f"Keepers: {KEEPER} She was paid in oil."
+
+
+@pytest.mark.parametrize(("sources", "is_named"), [(["search"], True), (["archive"], False)])
+def test_a_claim_that_only_a_tool_outside_sources_states_is_named(
+    model: BaseChatModel, world: AgentWorld, sources: list[str], is_named: bool
 ) -> None:
-    call = {"name": "archive", "args": {}, "id": "1", "type": "tool_call"}
-    messages = [
-        HumanMessage("When was the lamp first lit?"),
-        AIMessage("", tool_calls=[call]),
-        ToolMessage(content, name="archive", tool_call_id="1"),
-    ]
+    world.answer, world.decomposition = f"It was lit in 1871. {KEEPER}", CLAIMS
+    world.tools = ("search", "archive")
 
-    gaps = asked_in(messages, sources=["search"]).left_out
+    agent = agent_of(model, tools=[search, archive], sources=sources, max_rounds=0)
+    state = agent.invoke(QUESTION)
 
-    assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
-    assert all("sources does not name the tool" in gap.note for gap in gaps)
+    notes = [gap["note"] for gap in state["conflict"]["examined"]["gaps"]]
+    note = f"“{KEEPER}” is in the result of archive, which is not read as a document"
+    assert (note in notes) is is_named
+    assert verdict_of(state["messages"][-1])[0] == "partly"
 
 
 @pytest.mark.parametrize(

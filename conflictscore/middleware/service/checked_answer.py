@@ -20,7 +20,6 @@ from conflictscore.json_answers import check_of, is_json
 from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format
-from conflictscore.middleware.instructed_facts import instructed_facts
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.completions import (
@@ -37,6 +36,7 @@ from conflictscore.middleware.service.loop_run import LoopRun
 from conflictscore.middleware.service.refusals import RefusedError, refusal_of, upstream_fault
 from conflictscore.middleware.service.requests import ChatRequest
 from conflictscore.middleware.service.service import RequestRecord, Service
+from conflictscore.middleware.unread_facts import unread_facts
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 from conflictscore.records import Gap, GapKind, Label, Run, RunStatus
@@ -261,7 +261,7 @@ class CheckedAnswer:
         if ending := None if self._draft is None else ending_of(self._draft):
             yield unfinished(ending)
         yield from self._request.asked.left_out
-        yield from instructed_facts(self._known(), self._request.asked.instructions)
+        yield from unread_facts(self._known(), self._request.asked.unread())
 
     def _refused(self, run: Run) -> Completion:
         """Send the configured refusal instead of the answer, or HTTP 503.

@@ -1,0 +1,54 @@
+"""Finds claims of an answer that stem from texts that the model saw and no labeler reads.
+
+A fact in the system prompt, or in the result of a tool that is no source, is such evidence. It
+matters only where the documents say nothing about the claim. Time is linear in the length of the
+texts.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from conflictscore.answering.statements import numbers_in, telling_terms
+from conflictscore.records import Gap, GapKind, Run
+from conflictscore.records.examined import quoted
+from conflictscore.sentences import sentence_starts
+
+_MOST_CHARS = 40_000  # characters of a text that are compared
+_MOST_CLAIMS = 20  # claims that are compared
+_LEAST_TERMS = 2  # minimum terms of a claim beyond its question
+_SHARE = 0.8
+"""Smallest share of a claim's terms in one sentence, chosen by hand: models
+reword a little."""
+
+
+def unread_facts(run: Run, texts: Mapping[str, str]) -> Iterator[Gap]:
+    """Yield a gap for each claim that no document mentions, but one of the texts states.
+
+    Args:
+        run: The run with the claims and their labels.
+        texts: The texts, by where they stand, such as "the system prompt".
+    """
+    report = run.final_report or run.report
+    claims = report.claims if report else ()
+    unmentioned = [c.claim for c in claims if not c.supports and not c.contradicts]
+    if not unmentioned:
+        return
+    asked = _terms(run.question or "")
+    wanted = [(claim, _terms(claim.text) - asked) for claim in unmentioned[:_MOST_CLAIMS]]
+    for place, text in texts.items():
+        sentences = [*_sentences(text[:_MOST_CHARS])]
+        for claim, own in wanted:
+            least = max(_LEAST_TERMS, _SHARE * len(own))
+            if any(len(own & terms) >= least for terms in sentences):
+                note = f"{quoted(claim.text)} is in {place}, which is not read as a document"
+                yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=note, passage=claim.passage)
+
+
+def _sentences(text: str) -> Iterator[frozenset[str]]:
+    """Yield the terms of each sentence."""
+    for start, end in pairwise([*sentence_starts(text), None]):
+        yield _terms(text[start:end])
+
+
+def _terms(text: str) -> frozenset[str]:
+    return telling_terms(text) | numbers_in(text)
