@@ -21,9 +21,9 @@ class Turns:
     """Lets one thread at a time read long texts, in the order in which the threads ask.
 
     Python runs one thread at a time. Several threads that read long texts would therefore leave a
-    server's event loop little time. So there are short requests (:meth:`short_request`), which get
-    most of the time of a busy process: while they run, a thread that was kept waiting during its
-    turn rests at the end of the turn.
+    server's event loop little time. So short requests (:meth:`short_request`) have precedence:
+    while they run, a thread that was kept waiting during its turn rests at the end of the turn, and
+    the short requests get most of the time of a busy process.
     """
 
     def __init__(self) -> None:

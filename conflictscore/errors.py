@@ -133,7 +133,7 @@ class UnreadableReplyError(ProviderError):
 
     ``reason`` can be sent back to the model if ``again`` says that a second attempt may help.
     ``reply`` is untrusted and not part of the message. ``by_form`` means that the cause may be the
-    way in which JSON was requested; ``formless``, that a reply with words had no JSON of the
+    way in which JSON was requested; ``formless`` means that a reply with words had no JSON of the
     requested form.
     """
 

@@ -291,7 +291,7 @@ def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
 
 
 def _marks(text: str) -> tuple[int, ...]:
-    """Return the counts of unclosed marks; a replacement must leave open what its passage did."""
+    """Return the counts of unclosed marks; a replacement must have the counts of its passage."""
     return (
         text.count("`") % 2,
         text.count("**") % 2,

@@ -45,7 +45,7 @@ class CountBar:
         self._bar.stop()
 
     def show(self, count: int, total: int, detail: str = "") -> None:
-        """Show that ``count`` of ``total`` are done, with a detail such as ``3 failed``."""
+        """Show that ``count`` of ``total`` items are done, with a detail such as ``3 failed``."""
         detail = detail and f", {detail}"
         self._bar.start_task(self._task)
         self._bar.update(

@@ -61,7 +61,7 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
 
 
 def through_proxy(url: str) -> str:
-    """Return the end of a message on a failed call: the proxy of the URL; empty if it has none."""
+    """Return words on the proxy of a URL for the end of an error message; empty without a proxy."""
     words = by_proxy(url)
     return f"{words}; {PROXY_ADVICE}" if words else ""
 

@@ -37,7 +37,7 @@ _ACCENTS = (
 )
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
-    # Japanese voicing marks and the later letters of a Korean syllable join the character before
+    # Japanese voicing marks and later letters of a Korean syllable join the character before them
     rf"[\x00-\x7f]+(?![{_ACCENTS}\u3099\u309a\u1160-\u11ff])|.[{_ACCENTS}\u3099\u309a\u1160-\u11ff]*",
     re.DOTALL,
 )

@@ -52,7 +52,7 @@ _MAY_END = frozenset(
     rozdz blz afb г гг в вв д стр рис табл обл р руб коп тыс млн млрд
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
-"""Abbreviations that end a sentence only if the next word is one that opens sentences."""
+"""Abbreviations that end a sentence only if the next word often opens sentences."""
 _NO_SURE_ENDS = ("circa", "pprox", "essrs", *(word[-5:] for word in _MAY_END if len(word) > 4))
 """The last five letters of the abbreviations that have at least five letters."""
 _END = re.compile(

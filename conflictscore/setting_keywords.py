@@ -39,4 +39,4 @@ _FIELDS: Any = {
     for name in DeclaredSettings.names()
 }
 SettingFields = create_model("SettingFields", __base__=BaseChatModel, **_FIELDS)
-"""Base class of a chat model with a field for each setting, with its default and help text."""
+"""Base class of a chat model. Each setting is a field with the setting's default and help."""

@@ -92,7 +92,7 @@ def _vocabulary() -> _Vocabulary | None:
 
 
 def _is_cached() -> bool:
-    """Return whether tiktoken would find its vocabulary on disk (file name: the URL's SHA-1).
+    """Return whether tiktoken would find its vocabulary on disk (the file name is a SHA-1).
 
     A damaged file does not count, since tiktoken would delete it and download a new one.
     """

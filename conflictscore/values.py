@@ -16,8 +16,8 @@ from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
-"""Relative difference allowed between values in different units, such as "31 m" and "102 feet",
-since texts round converted values; chosen by hand."""
+"""The relative difference up to which values in different units, such as "31 m" and "102 feet",
+count as equal, since texts round converted values. The number was chosen by hand."""
 
 _MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),

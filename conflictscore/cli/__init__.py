@@ -42,7 +42,7 @@ server."""
 
 
 class OneLineErrors(click.Group):
-    """A group that prints each error as one line on stderr and exits with the code of its kind."""
+    """A group that prints each error as one line on stderr; the exit code depends on its kind."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command, then exit with its exit code."""
@@ -78,7 +78,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """Return the end of a message on an interrupted command: what a repeated command can reuse."""
+    """Return what a message on an interrupted command says about running the command again."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")

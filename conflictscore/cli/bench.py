@@ -34,7 +34,7 @@ Examples:
 
 @click.group(epilog=_EPILOG, short_help="Run a benchmark and compare methods.")
 def bench() -> None:
-    """Run a benchmark and compare methods: which is right more often, and which answers changed.
+    """Run a benchmark, and show which methods are right more often and which answers changed.
 
     Each run is stored in its own folder. To resume a run after Ctrl-C, a crash or a used-up budget,
     repeat the same command. Only calls in flight are lost; finished calls are not paid for again.

@@ -211,7 +211,7 @@ def _opened(
 
 
 def _searches(settings: Mapping[str, Any]) -> list[str]:
-    """Return the searches' names in order, without addresses, which may contain passwords."""
+    """Return the names of the searches in order, without addresses, which may contain passwords."""
     from conflictscore.retrieval.providers import configured_search
 
     if settings["search"] is None:

@@ -135,7 +135,7 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
 def _check_trust(
     path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
 ) -> None:
-    """Refuse settings that only a trusted file may set, if an API key is set.
+    """If an API key is set, refuse settings that only a trusted file may set.
 
     The file was found in the working folder; the user did not name it.
     """

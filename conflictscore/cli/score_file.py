@@ -116,9 +116,9 @@ def score_file(
     """Score each answer in a file against the documents in the same row.
 
     A row has the fields `answer` and `documents`. `documents` is a list of texts, or of objects
-    with `text` and, if known, `title` and `url`. In CSV, its cell holds such a list as JSON, or a
-    single text. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read as they
-    are.
+    with `text` and, if known, `title` and `url`. In CSV, the cell contains such a list as JSON, or
+    a single text. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read as
+    they are.
 
     The output keeps all rows and fields in order and adds the field `conflictscore`, with `row`,
     `error`, `report` and `notes`.
