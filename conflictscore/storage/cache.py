@@ -8,6 +8,8 @@ import hashlib
 import json
 import logging
 import os
+import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -28,6 +30,8 @@ _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
 """Seconds without writes after a failed write, since each further attempt may wait for a lock."""
+_rests_until: dict[Path, float] = {}
+"""When a default cache that stayed locked is next opened, since each graph would wait for it."""
 _TABLE = "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _FIND = "SELECT key, value FROM cache WHERE key IN ({})"
 _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -73,11 +77,14 @@ class ContentCache:
 
             return cls(shared_tables(url))
         path = cache_dir() / "verdicts.sqlite"
-        try:
-            return cls(path)
-        except ConfigurationError as error:
-            _warn_once(str(error))
-            return cls(SQLiteTables(None, unusable=partial(_unusable, path)))
+        if time.monotonic() >= _rests_until.get(path, 0.0):
+            try:
+                return cls(path)
+            except ConfigurationError as error:
+                _warn_once(str(error))
+                if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                    _rests_until[path] = time.monotonic() + _REST_SECONDS
+        return cls(SQLiteTables(None, unusable=partial(_unusable, path)))
 
     def get(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the value stored for this content, or None if there is no readable value."""

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,21 @@ class TestDefault:
         for cache in caches:
             cache.put(CONTENT, {"label": "SUPPORTS"})
             assert cache.get(CONTENT) == {"label": "SUPPORTS"}
+
+    def test_a_file_that_stays_locked_is_waited_for_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.delenv("CONFLICTSCORE_STORE", raising=False)
+        monkeypatch.setenv("CONFLICTSCORE_CACHE_DIR", str(tmp_path))
+        monkeypatch.setattr("conflictscore.storage.cache._BUSY_SECONDS", 0.05)
+        with closing(sqlite3.connect(tmp_path / "verdicts.sqlite", isolation_level=None)) as file:
+            file.execute("BEGIN EXCLUSIVE")
+            ContentCache.default()
+        warned_once(caplog, tmp_path / "verdicts.sqlite")
+        cache = ContentCache.default()
+        cache.put(CONTENT, {"label": "SUPPORTS"})
+        assert cache.get(CONTENT) == {"label": "SUPPORTS"}
+        assert ContentCache(tmp_path / "verdicts.sqlite").get(CONTENT) is None, "it is in memory"
 
     def test_a_file_that_is_none_of_sqlite_is_one_warning(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
