@@ -60,10 +60,14 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
     return False
 
 
-def through_proxy(url: str) -> str:
-    """Return words on the proxy of a URL for the end of an error message; empty without a proxy."""
+def through_proxy(url: str, status: str = "") -> str:
+    """Return words on the proxy of a URL for the end of an error message; empty without a proxy.
+
+    ``status`` is the HTTP status with which the proxy refused to connect, if it did.
+    """
     words = by_proxy(url)
-    return f"{words}; {PROXY_ADVICE}" if words else ""
+    refusal = f" (HTTP {status})" if status else ""
+    return f"{words}{refusal}; {PROXY_ADVICE}" if words else ""
 
 
 def by_proxy(url: str) -> str:

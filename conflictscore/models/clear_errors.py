@@ -23,6 +23,7 @@ from conflictscore.models.provider_faults import (
     failed_generation,
     fault_of,
     is_unmade,
+    proxy_status,
     timed_out,
     tls_fault,
 )
@@ -86,7 +87,8 @@ def clear_error(
         )
     if isinstance(error, openai.APIConnectionError):
         return ProviderError(
-            f"{provider} cannot be reached at {endpoint}{through_proxy(endpoint)}",
+            f"{provider} cannot be reached at {endpoint}"
+            f"{through_proxy(endpoint, proxy_status(error))}",
             provider=provider,
             failure=FailureKind.UNREACHABLE,
         )

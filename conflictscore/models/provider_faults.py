@@ -48,6 +48,8 @@ _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
 these are always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
+_PROXY_STATUS = re.compile(r"\d{3}\b")
+"""Matches the status at the start of the clients' messages on a proxy."""
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
 """Words that OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -118,13 +120,26 @@ def timed_out(error: BaseException) -> bool:
 
 def tls_fault(error: BaseException) -> ssl.SSLError | None:
     """Return why no secure connection could be made; None if an exception has another cause."""
+    # clients wrap Python's exception in one of the same type, so the innermost counts
+    faults = [cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)]
+    return faults[-1] if faults else None
+
+
+def proxy_status(error: BaseException) -> str:
+    """Return the HTTP status with which a proxy refused to connect; empty if none did."""
+    refusals = (str(cause) for cause in _causes(error) if isinstance(cause, httpx2.ProxyError))
+    statuses = filter(None, map(_PROXY_STATUS.match, refusals))
+    return next((match[0] for match in statuses), "")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that led to it."""
     cause: BaseException | None = error
-    fault: ssl.SSLError | None = None
     for _ in range(_MOST_CAUSES):
-        if isinstance(cause, ssl.SSLError):
-            fault = cause  # clients wrap Python's exception in one of the same type
-        cause = (cause.__cause__ or cause.__context__) if cause is not None else None
-    return fault
+        if cause is None:
+            return
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def error_in_completion(completion: Any, url: str = "http://upstream") -> openai.APIError | None:
@@ -167,8 +182,11 @@ def _error_field_of(body: Mapping[str, Any]) -> Any:
 
 def _fault(error: BaseException) -> ProviderFault | None:
     response = getattr(error, "response", None)
-    statuses = (getattr(error, "status_code", None), getattr(response, "status_code", None))
-    status = next(filter(_is_status, (*statuses, getattr(error, "code", None))), None)
+    # the ``code`` of aiohttp's errors is deprecated
+    code_name = "status" if isinstance(error, aiohttp.ClientResponseError) else "code"
+    code = getattr(error, code_name, None)
+    statuses = (getattr(error, "status_code", None), getattr(response, "status_code", None), code)
+    status = next(filter(_is_status, statuses), None)
     body = next(filter(None, _bodies(error, response, status)), None)
     if status is None and body is None:
         return None
@@ -177,9 +195,9 @@ def _fault(error: BaseException) -> ProviderFault | None:
     header_texts: dict[str, str] = {}
     if isinstance(headers, Mapping):
         header_texts = {str(name).lower(): str(content) for name, content in headers.items()}
-    code = error_words.code or str(getattr(error, "code", None) or "").lower()
+    code_word = error_words.code or str(code or "").lower()
     words = error_words.words or _CLIENTS_WORDS.sub("", " ".join(str(error).split()))
-    return ProviderFault(status or error_words.status, code, words, header_texts)
+    return ProviderFault(status or error_words.status, code_word, words, header_texts)
 
 
 def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:

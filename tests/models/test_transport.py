@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -380,6 +381,36 @@ async def test_a_status_that_a_proxy_may_have_sent_names_the_proxy(
         with pytest.raises(ConflictScoreError, match=f"proxy http://{address}") as caught:
             await ask(replace(model, retries=None))
     assert "sesame" not in str(caught.value)
+
+
+@contextmanager
+def refusing_proxy() -> Iterator[str]:
+    """A proxy that wants a password before it connects."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_CONNECT(self) -> None:
+            self.send_response(407)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{proxy.server_port}"
+        proxy.shutdown()
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+async def test_a_proxy_that_wants_a_password_is_named_with_its_status(
+    synchronous: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with refusing_proxy() as address, face(synchronous):
+        monkeypatch.setenv("HTTPS_PROXY", address)
+        model = open_model("test-model", base_url="https://endpoint.example/v1")
+        error = await failure(replace(model, retries=None))
+    assert f"proxy {address} (HTTP 407); check HTTP_PROXY" in str(error)
 
 
 def test_certificates_that_cannot_be_read_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
