@@ -11,10 +11,10 @@ from typing import TypeVar
 
 Out = TypeVar("Out")
 
-# A rest lasts twice as long as the thread was kept waiting, so a busy event loop gets three
-# quarters of the time. It lasts at most half a second, and at most four times as long as the thread
+# A rest lasts four times as long as the thread was kept waiting, so a busy event loop gets five
+# sixths of the time. It lasts at most two seconds, and at most eight times as long as the thread
 # has computed.
-_REST, _MOST_REST, _LONGEST_REST_S = 2.0, 4.0, 0.5
+_REST, _MOST_REST, _LONGEST_REST_S = 4.0, 8.0, 2.0
 
 
 class Turns:

@@ -162,6 +162,9 @@ _IN_WORDS = re.compile(
 )
 _LETTERS = re.compile(r"(?<![^\W\d_]-)[^\W\d_]{3,20}")
 _MINUS = re.compile(r"minus\s", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_PREFIX_CHARS = 10  # the longest sign and currency before the digits: "minus US$ "
+_LONG_CHARS = 2000  # in longer texts, only places near digits are tried
 # Numbers with separators of thousands, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
 
@@ -285,6 +288,20 @@ def _dates(text: str) -> Iterator[StatedValue]:
         yield StatedValue(match.span(), date=(year, number, day))
 
 
+def _near_digits(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``_NUMBER``, without trying places that are far from any digit.
+
+    A search that tries each place of a long text blocks all other threads until it ends.
+    """
+    position = 0
+    while digit := _DIGIT.search(text, position):
+        match = _NUMBER.search(text, max(position, digit.start() - _PREFIX_CHARS))
+        if match is None:
+            return
+        yield match
+        position = match.end()
+
+
 class _Amount(NamedTuple):
     """The magnitude and unit after the digits of a number, and the offset where they end."""
 
@@ -297,7 +314,8 @@ class _Amount(NamedTuple):
 
 def _numbers(text: str) -> Iterator[StatedValue]:
     """Yield the numbers in digits, and then those in words."""
-    for match in _NUMBER.finditer(text):
+    is_long = len(text) > _LONG_CHARS
+    for match in _near_digits(text) if is_long else _NUMBER.finditer(text):
         yield _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
     end = 0
     for letters in _LETTERS.finditer(text):

@@ -11,6 +11,7 @@ from conflictscore.prompts import neutral
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.records import Claim
 
+_LONGEST_READ = 2000  # characters; claims are sentences
 _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
@@ -69,8 +70,11 @@ def reads_like_an_order(claim: Claim) -> bool:
 
     It does if it has one of the usual phrases, or if it has a word that addresses somebody or
     includes everything ("must", "each") and one for what is judged ("claim", "verdict") or for the
-    outcome ("supported"). Words of some ten languages are known.
+    outcome ("supported"). Words of some ten languages are known. A very long claim is not read, and
+    gets a call of its own as well.
     """
+    if len(claim.text) > _LONGEST_READ:
+        return True
     text = unicodedata.normalize("NFKC", without_invisibles(neutral(claim.text)))
     if _ORDER.search(text):
         return True

@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.answering.question_terms import answers_question
 from conflictscore.answering.statements import answers_nothing, invented_numbers, same_answer
-from conflictscore.values import values_in
+from conflictscore.values import all_values_in, values_in
 
 LONG = "How long is the Osk viaduct?"
 
@@ -110,6 +110,23 @@ def test_what_another_country_or_unit_writes_differently_is_not_invented() -> No
 )
 def test_a_value_stands_with_its_sign_unit_and_magnitude(text: str, spans: list[str]) -> None:
     assert [text[slice(*value.span)] for value in values_in(text)] == spans
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It was minus US$ 3.5 million, -7 °C, 1,000.5 kg on 3 June 1924, not 3\u20132 or x1.2.3.",
+        "1 000 000 km², 12% and \u22127, then no number for a while, and €5 at last.",
+        "No number at all.",
+    ],
+)
+def test_a_long_text_has_the_values_of_its_parts(text: str) -> None:
+    before = "The lamp of the old tower was lit. " * 100
+
+    spans = [value.span for value in all_values_in(before + text)]
+
+    short = [value.span for value in all_values_in(text)]
+    assert spans == [(start + len(before), end + len(before)) for start, end in short]
 
 
 def test_a_claim_answers_a_question_whose_verb_it_has() -> None:

@@ -82,6 +82,10 @@ def test_an_ordinary_claim_reads_like_none(text: str) -> None:
     assert not reads_like_an_order(claim(text))
 
 
+def test_a_very_long_claim_is_not_read_and_counts_as_one() -> None:
+    assert reads_like_an_order(claim("The lamp was lit. " * 200))
+
+
 async def test_no_caller_gets_a_verdict_that_another_claim_may_have_influenced(
     cache: ContentCache,
 ) -> None:

@@ -111,7 +111,8 @@ class Server:
         config.bind = [f"fd://{self._listener.detach()}"]
         config.backlog = _BACKLOG
         config.keep_alive_timeout = self._idle
-        config.graceful_timeout = self._finishing + self._cleaning
+        # the other half of the time to clean up is left for the end of the process
+        config.graceful_timeout = self._finishing + self._cleaning / 2
         config.include_server_header = False
         config.errorlog = logging.getLogger("hypercorn.error")
         config.errorlog.setLevel(logging.ERROR)  # any client could cause a warning
