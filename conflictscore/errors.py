@@ -184,7 +184,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of our own error, or the type of another, which may quote a key."""
+    """Return the message of an error of ours; of any other, only its type: it may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

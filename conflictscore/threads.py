@@ -61,8 +61,8 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """Run a coroutine that reads long texts on a separate event loop in another thread.
 
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
-    clients, must be awaited through :func:`on_home_loop`. If the caller is cancelled, it continues
-    at once. A coroutine that already runs on a separate loop stays there. Loops of this kind
+    clients, must be awaited through :func:`on_home_loop`. A cancelled
+    caller does not wait for the coroutine. A coroutine that already runs on a separate loop stays there. Loops of this kind
     compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
     """
     if on_separate_loop():

@@ -233,7 +233,7 @@ def _left_of(
 def _with_words(
     unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str], in_others: Iterable[str]
 ) -> UnclaimedPart | None:
-    """Add words to the list of a passage's words that no claim about it contains."""
+    """Add words to an unclaimed part: words of a passage that none of its claims contains."""
     listed = unclaimed.words if unclaimed else ()
     new = (word for word in words if not {*listed}.intersection(word.split()))
     missing = (*listed, *dict.fromkeys(new))

@@ -22,7 +22,7 @@ _SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?
 # initial, unless a nested list follows.
 _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\S)")
 _TITLE_LETTER = re.compile(r"^[*_]{0,3}(?P<letter>[A-Z])\.[*_]{0,3}\s+(?=\S)")
-# Roman numbers of list items.
+# Roman numerals of list items.
 _ROMAN = re.compile(r"^[*_]{0,3}\(?(?P<roman>[ivx]{1,5}|[IVX]{1,5})[.)][*_]{0,3}\s+(?=\S)")
 _ROMAN_DIGITS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _ROMAN_NUMBERS = [tens + ones for tens in ("", "x") for ones in _ROMAN_DIGITS]
@@ -33,7 +33,7 @@ _NUMBERINGS = (
     ("A", _TITLE_LETTER),
     ("I", _ROMAN),
 )
-"""The kinds of marks with their patterns; the first pattern in which a line counts holds."""
+"""The kinds of marks with their patterns. The first pattern that fits a line decides its kind."""
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 # A line that is bold as a whole, such as a heading.
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")

@@ -25,7 +25,7 @@ _LOOKED_AT = 2000
 
 
 def question_for_value(claim: str, question: str) -> str | None:
-    """Turn a claim into a question about its only value that the user's question lacks.
+    """Turn a claim into a question about a value, if only this value is new to the user's question.
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
     has no such value, or several, or if it is not in English.

@@ -279,7 +279,7 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 
 
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
-    """Combine a document's labels for two sides into a label for the statement of both sides.
+    """Combine a document's labels for two statements into a label for both statements together.
 
     If either label is SUPPORTS, so is the combined label. Otherwise, if either label is IRRELEVANT,
     so is the combined label, since a document contradicts the statement only if it contradicts all

@@ -220,7 +220,8 @@ class _Function:
 
     async def first(self, state: RagState) -> GeneratedAnswer:
         """Call the function; its errors end the run and reach the caller unchanged."""
-        try:  # the question in the caller's words, since the function gets any ``history`` itself
+        try:
+            # the question in the caller's words: the function itself resolves it with ``history``
             self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error

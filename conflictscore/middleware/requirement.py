@@ -36,7 +36,7 @@ def meets(run: Run, require: Require | None) -> bool:
 
 
 def refuse(run: Run, require: Require | None, cause: BaseException | None = None) -> NoReturn:
-    """Raise the error for an answer that was checked less than required."""
+    """Raise the error for an answer that was checked less thoroughly than required."""
     raise UncheckedAnswerError(why_refused(run, require), run.verdict()) from cause
 
 

@@ -17,8 +17,10 @@ _MOST_CHARS = 40_000  # characters of a text that are compared
 _MOST_CLAIMS = 20  # claims that are compared
 _LEAST_TERMS = 2  # minimum terms of a claim beyond its question
 _SHARE = 0.8
-"""Smallest share of a claim's terms in one sentence, chosen by hand: models
-reword a little."""
+"""Minimum share of a claim's terms that one sentence must contain to count as its source.
+
+It is below 1 since models reword a little. It was chosen by hand.
+"""
 
 
 def unread_facts(run: Run, texts: Mapping[str, str]) -> Iterator[Gap]:

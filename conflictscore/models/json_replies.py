@@ -24,7 +24,9 @@ Longer replies are not verdicts and take long to repair."""
 _MOST_UNCLOSED = 50
 """Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
 _RESTARTS = 16  # unclosed brackets that are skipped; the bound keeps the time linear
-_DEPTH = 6  # levels of nesting that are searched; services that wrap replies add one or two each
+_DEPTH = (
+    6  # maximum levels of nesting that are searched; services that wrap replies add one or two each
+)
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
 """Fields that may contain an object as text. Text in other fields may quote a document."""
 _BRACKETS = {"{": "}", "[": "]"}

@@ -23,8 +23,8 @@ class _Waiter:
 class ConcurrencyLimit:
     """A limit on calls in flight, shared by all graphs, runs, threads and event loops.
 
-    The limit adapts between 1 and ``calls``: it grows by one while the endpoint answers, and halves
-    when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
+    The limit adapts between 1 and ``calls``: it grows by one after each full round of answers, and
+    halves when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
     multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that a caller with many
     calls does not delay the first call of another caller. Calls from the same caller are made in
     the order in which they arrive.

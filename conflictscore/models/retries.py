@@ -141,9 +141,9 @@ class Retries:
 
     A call that fails or times out is attempted at most ``attempts`` times in total. A call that is
     refused for now (429) is retried until ``patience`` has passed, however many attempts this
-    takes, so that no call is lost in a minute of refusals. Refusals are cheap, and the endpoint's
-    concurrency limit keeps them few. If a provider asks for a wait longer than ``patience``, the
-    call fails at once.
+    takes, so that no call is lost in a minute of refusals. Refusals are cheap, and our limit on
+    calls in flight keeps them few. If a provider asks for a wait longer than ``patience``, the call
+    fails at once.
     """
 
     attempts: int = 5

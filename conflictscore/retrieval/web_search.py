@@ -42,7 +42,7 @@ _MOST_BYTES = 5_000_000
 thousand."""
 # Words about a used-up quota or credit, for which retrying is useless.
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
-# Words about a limit that ends only after a day or a month.
+# Words about a limit that resets only after a day or a month.
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
 # Words about a limit on requests per second or minute.
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)

@@ -105,7 +105,7 @@ class StepRecord(Record):
     """The id of the question."""
     step: Annotated[str, AfterValidator(_known)]
     key: str = ""
-    """The key distinguishes several steps of the same kind.
+    """The key distinguishes between steps of the same kind.
 
     For a grade, it is the answer that was graded; for a meaning, it is the :func:`meaning_key` of
     the two answers.

@@ -35,7 +35,7 @@ MEASURES = (
 """The measures of the benchmark.
 
 The first measure has a value for every answer, since each question has a conflict to report.
-Precision and F1 have no value if the answer gives no short answer, or names no conflict.
+Precision and F1 are undefined if the reply contains no short answer, or names no conflict.
 """
 
 

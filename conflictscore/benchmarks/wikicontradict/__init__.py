@@ -5,7 +5,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="wikicontradict",
-    summary="whether an answer presents both of two contradicting Wikipedia passages",
+    summary="whether an answer presents both of a pair of contradictory Wikipedia passages",
     data="questions.jsonl, the flat file of WikiContradict",
     forms=("free-form",),
     searches=False,

@@ -39,9 +39,9 @@ class Rating(StrEnum):
     """The possible ratings of an answer, from worst to best."""
 
     INCORRECT = "incorrect"
-    """The answer gives no right answer, or it combines right answers into something impossible."""
+    """The reply has no right answer, or it combines right answers into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """The answer gives only some of the right answers, or it gives all of them but takes a side."""
+    """The reply has only some of the right answers, or all of them, but takes a side."""
     CORRECT = "correct"
     """The answer gives all right answers, and presents each one as possible."""
 

@@ -75,7 +75,7 @@ class ServiceSettings:
     """Maximum number of pairs of a claim and a document to label for a request. If there are more,
     only the claims that the documents cover best are labelled, and the run has a note."""
     timeout: float = 300.0
-    """Maximum time for a request in seconds, including the time that it waits."""
+    """Maximum time for a request in seconds, including its time in the queue."""
     heartbeat: float = 10.0
     """Seconds between keep-alive events in a stream that has no text yet."""
     runs_kept: int = 1000

@@ -259,7 +259,7 @@ def _described(frame: Element) -> str:
 
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
-# The element "s" stands for repeated spaces, which a reader of HTML would reduce to one.
+# The element "s" stands for repeated spaces, which an HTML parser would reduce to one.
 _SIGNS = {"s": "\u00a0", "tab": "\t", "line-break": "<br>"}
 
 

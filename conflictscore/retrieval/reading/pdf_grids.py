@@ -55,7 +55,7 @@ class Grid:
     """
 
     def __init__(self, vertical: Sequence[Area], horizontal: Sequence[Area]) -> None:
-        """Make the grid from all its lines; those that almost coincide are one."""
+        """Make the grid from all its lines; lines that almost coincide count as one."""
         lefts = [_x(line) for line in vertical] + [line.left for line in horizontal]
         rights = [_x(line) for line in vertical] + [line.right for line in horizontal]
         bottoms = [_y(line) for line in horizontal] + [line.bottom for line in vertical]
@@ -347,7 +347,7 @@ class _Groups:
 def laid_out_with_grids(
     lines: Iterable[Sequence[Segment]], tables: Sequence[Grid]
 ) -> list[PageLine]:
-    """Return the lines of a page in reading order; each table comes where its first text does."""
+    """Return the lines of a page in reading order; each table is placed where its first text is."""
     if not tables:
         return laid_out(lines)
     page_lines: list[PageLine] = []

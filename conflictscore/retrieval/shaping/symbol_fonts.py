@@ -46,7 +46,7 @@ _TABLES = {
         "🡇⮨⮩⮪⮫⮬⮭⮮⮯🡠🡢🡡🡣🡤🡥🡧🡦🡰🡲🡱🡳🡴🡵🡷🡶🢀🢂🢁🢃🢄🢅🢇🢆🢐🢒🢑🢓🢔🢖🢕🢗���������������"
     ),
 }
-"""The signs of each font for the codes from 0x20 to 0xFF."""
+"""The characters of each font for the codes from 0x20 to 0xFF."""
 
 _USUAL = str.maketrans(
     dict(
