@@ -61,9 +61,9 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
     """Run a coroutine that reads long texts on a separate event loop in another thread.
 
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
-    clients, must be awaited through :func:`on_home_loop`. A cancelled
-    caller does not wait for the coroutine. A coroutine that already runs on a separate loop stays there. Loops of this kind
-    compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
+    clients, must be awaited through :func:`on_home_loop`. A cancelled caller
+    does not wait for the coroutine. A coroutine that already runs on a separate loop stays there.
+    Loops of this kind compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
     """
     if on_separate_loop():
         return await work

@@ -216,8 +216,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     """Read ContraQA, which has Wikipedia paragraphs and false versions of these paragraphs.
 
     The folder of the "polluted" corpus contains two files. ``corpus.json`` has one
-    paragraph per line, as JSON. If a paragraph's id contains ``-FAKE``, it is a false version. ``queries.json``
-    contains a JSON list of questions. A question is kept only if its paragraph has a false version
+    paragraph per line, as JSON. If a paragraph's id contains ``-FAKE``, it is a false version.
+    ``queries.json`` contains a JSON list of questions. A question is kept only if its paragraph has a false version
     that does not contain the answer.
     """
     corpus = [
