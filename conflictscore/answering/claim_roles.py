@@ -3,8 +3,9 @@
 Such a claim has all the words of the passage, but states something else. Two texts exchange roles
 if the words before and after the same word have changed sides, or if two auxiliaries stand between
 exchanged words. In a passage with several numbers, a claim also exchanges roles if it gives the
-number of one name to another. Words such as "borders" and "resembles" relate both sides alike, so a
-text with such a word exchanges nothing. If a case is doubtful, it counts as no exchange. Time is linear in the lengths of the texts.
+number of one name to another. Words such as "borders" and "resembles" relate both sides alike, so
+a text with such a word exchanges nothing. If a case is doubtful, it counts as no exchange. Time is
+linear in the lengths of the texts.
 """
 
 import re

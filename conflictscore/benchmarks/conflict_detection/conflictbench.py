@@ -217,8 +217,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
     The folder of the "polluted" corpus contains two files. ``corpus.json`` has one
     paragraph per line, as JSON. If a paragraph's id contains ``-FAKE``, it is a false version.
-    ``queries.json`` contains a JSON list of questions. A question is kept only if its paragraph has a false version
-    that does not contain the answer.
+    ``queries.json`` contains a JSON list of questions. A question is kept only if its
+    paragraph has a false version that does not contain the answer.
     """
     corpus = [
         row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
