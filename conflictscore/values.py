@@ -62,11 +62,13 @@ _UNITS: Mapping[str, tuple[str, float]] = {
         "area": (
             (1.0, "m² m2 sqm"),
             (1e4, "ha hectare hectares hektar hectárea hectáreas ettari"),
+            (1e-4, "cm² cm2"),
             (1e6, "km² km2"),
             (4046.8564, "acre acres"),
         ),
         "volume": (
             (1e-3, "ml millilitre milliliter"),
+            (1e-2, "cl centilitre centiliter"),
             (1.0, "l litre liter litro litros litri"),
             (1e3, "m³ m3"),
         ),
@@ -82,7 +84,13 @@ _UNITS: Mapping[str, tuple[str, float]] = {
             (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
         ),
         "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph")),
-        "power": ((1e3, "kw"), (1e6, "mw megawatt"), (1e9, "gw gigawatt")),
+        "power": (
+            (1.0, "w watt watts"),
+            (1e3, "kw kilowatt kilowatts"),
+            (1e6, "mw megawatt"),
+            (1e9, "gw gigawatt"),
+        ),
+        "frequency": ((1.0, "hz hertz"), (1e3, "khz"), (1e6, "mhz"), (1e9, "ghz")),
         "energy": ((1.0, "kwh"), (1e3, "mwh"), (1e6, "gwh")),
         "data": ((1e3, "kb"), (1e6, "mb megabyte"), (1e9, "gb gigabyte"), (1e12, "tb terabyte")),
         "share": ((1.0, "% percent prozent pourcent procent procento"),),

@@ -40,7 +40,7 @@ _SUPPORTS, _CONTRADICTS, _IRRELEVANT = range(len(LABELS))
 _ALONE = "="
 
 
-class _ModelAlone(NliLabeler):
+class ModelAlone(NliLabeler):
     """A model whose labels are not overruled by rules on quantities and word order."""
 
     def _change(self, *_: object) -> None:
@@ -204,7 +204,7 @@ def drawn(groups: Sequence[ClaimGroup], sample: int, seed: int) -> list[ClaimGro
 def _opened(name: str, cache: ContentCache, by_claim: bool) -> NliLabeler | NliByClaim:
     pooling = POOLING if "*" in name else None
     folders = [resolve(part or None) for part in re.split(r"[+*]", name.removeprefix(_ALONE))]
-    kind = _ModelAlone if name.startswith(_ALONE) else NliLabeler
+    kind = ModelAlone if name.startswith(_ALONE) else NliLabeler
     models = [kind(KeptNliModel(folder, cache)) for folder in folders]
     if len(models) > 1 and not by_claim:
         raise click.UsageError("several models decide by claim: add --by-claim")

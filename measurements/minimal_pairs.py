@@ -2,7 +2,8 @@
 
 The pairs are in ``minimal_pairs.toml``: quantities with another unit, magnitude, sign, date or
 number, swapped names, other directions, and a dropped "not". Some are controls, in which the claim
-says the same. For each kind, it counts how often labels are right, and which are wrong.
+says the same. For each kind, it counts the labels. With ``--alone``, no rule on the text overrules
+the models.
 
     python -m measurements.minimal_pairs small
     python -m measurements.minimal_pairs mean --list
@@ -17,9 +18,12 @@ from typing import NamedTuple
 
 import click
 
-from conflictscore.labelers.nli.by_claim import open_nli_by_claim
+from conflictscore.labelers.nli.by_claim import POOLING, NliByClaim
+from conflictscore.labelers.nli.labeler import NliLabeler
+from conflictscore.labelers.nli.model import shared_model
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, Label
+from measurements.label_models import ModelAlone
 from measurements.undisputed import LABELERS
 
 
@@ -27,7 +31,8 @@ class MinimalPair(NamedTuple):
     """A claim, a document, and the right label.
 
     Attributes:
-        part: ``chosen`` if rules are chosen on it, ``reported`` if they are reported on it.
+        part: ``chosen`` if rules were chosen on it, ``fresh`` if it was written after them, else
+            ``reported``.
         kind: What differs.
         claim: The text of the claim.
         document: The text of the document.
@@ -52,9 +57,12 @@ def read_pairs() -> list[MinimalPair]:
     ]
 
 
-async def labelled(pairs: Sequence[MinimalPair], labels: str) -> list[Label]:
+async def labelled(pairs: Sequence[MinimalPair], labels: str, *, alone: bool) -> list[Label]:
     """The label of each pair, each document by itself."""
-    labeler = open_nli_by_claim(LABELERS[labels])
+    names = [None] if LABELERS[labels] is None else [LABELERS[labels], None]
+    kind = ModelAlone if alone else NliLabeler
+    models = [kind(shared_model(name)) for name in names]
+    labeler = NliByClaim(*models, pooling=POOLING if len(models) > 1 else None)
     meter = UsageMeter()
     return [
         (
@@ -69,10 +77,11 @@ async def labelled(pairs: Sequence[MinimalPair], labels: str) -> list[Label]:
 @click.command(help=__doc__)
 @click.argument("labels", type=click.Choice([*LABELERS]))
 @click.option("--list", "listing", is_flag=True, help="List the pairs with a wrong label.")
-def main(labels: str, listing: bool) -> None:
+@click.option("--alone", is_flag=True)
+def main(labels: str, listing: bool, alone: bool) -> None:
     """See the module."""
     pairs = read_pairs()
-    given_labels = asyncio.run(labelled(pairs, labels))
+    given_labels = asyncio.run(labelled(pairs, labels, alone=alone))
     rows = [*zip(pairs, given_labels, strict=True)]
     click.echo("| part | kind | wanted | pairs | SUPPORTS | CONTRADICTS | IRRELEVANT |")
     click.echo("|---|---|---|---|---|---|---|")

@@ -168,10 +168,10 @@ def _of_values(ours: _Words, clause: _Words) -> Difference | None:
         return None if is_written_alike else Difference.WRITING
     if len(unequal) > 1:  # several values differ, so it is about another thing
         return None
-    return Difference.QUANTITY if _comparable(*unequal[0]) else None
+    return Difference.QUANTITY if are_comparable(*unequal[0]) else None
 
 
-def _comparable(own: StatedValue, another: StatedValue) -> bool:
+def are_comparable(own: StatedValue, another: StatedValue) -> bool:
     """Return whether two values are of one kind, so that one can stand in place of the other.
 
     They are if their dimensions are the same, if both are amounts of money or dates, or if only
