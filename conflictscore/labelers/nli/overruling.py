@@ -40,7 +40,7 @@ class Overruling(NamedTuple):
 
 
 def _doubted(fact: str) -> str:
-    return f"doubtful: the model read it otherwise, but {fact}"
+    return f"doubtful: {fact}, which the model did not see"
 
 
 _OF_DIFFERENCE = {
