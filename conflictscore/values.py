@@ -12,102 +12,13 @@ from math import isclose
 from typing import NamedTuple
 
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
+from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
 """The relative difference up to which values in different units, such as "31 m" and "102 feet",
 count as equal, since texts round converted values. The number was chosen by hand."""
-
-_MAGNITUDES: Mapping[str, float] = {
-    **dict.fromkeys(("thousand", "tausend", "mille", "mila", "mil", "duizend", "tys", "тыс"), 1e3),
-    **dict.fromkeys(("million", "millions", "millionen", "millones", "milioni", "milhões"), 1e6),
-    **dict.fromkeys(("mio", "mln", "miljoen", "miljoner", "millioner", "млн", "millón"), 1e6),
-    **dict.fromkeys(("billion", "billions", "bn", "milliarden", "milliarde", "mrd"), 1e9),
-    **dict.fromkeys(("milliard", "milliards", "miliardi", "miljard", "млрд"), 1e9),
-    **dict.fromkeys(("trillion", "trillions"), 1e12),
-    "lakh": 1e5,
-    "crore": 1e7,
-    "dozen": 12.0,
-    "万": 1e4,
-    "億": 1e8,
-    "亿": 1e8,
-}
-
-_SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
-"""Letters that mean a magnitude after an amount with a currency sign, and otherwise a unit."""
-
-_UNITS: Mapping[str, tuple[str, float]] = {
-    name: (dimension, factor)
-    for dimension, names in {
-        "length": (
-            (1e-3, "mm millimetre millimeter millimètre milímetro millimetro"),
-            (1e-2, "cm centimetre centimeter zentimeter centimètre centímetro centimetro"),
-            (1.0, "m metre meter mètre metro метр м"),
-            (1e3, "km kilometre kilometer kilomètre kilómetro quilómetro chilometro км"),
-            (0.0254, "inch inches zoll"),
-            (0.3048, "ft foot feet fuß pieds"),
-            (0.9144, "yd yard yards"),
-            (1609.344, "mi mile miles meile meilen milles millas miglia"),
-        ),
-        "mass": (
-            (1e-9, "\u03bcg mcg microgram"),
-            (1e-6, "mg milligram milligramm milligramme miligramo milligrammo"),
-            (1e-3, "g gram gramm gramme gramo grammo"),
-            (1.0, "kg kilogram kilogramm kilogramme kilogramo kilo kilos кг"),
-            (1e3, "t tonne tonnes tonnen tonelada toneladas tonnellate ton tons"),
-            (0.45359237, "lb lbs pound-mass"),
-            (0.028349523, "oz ounce ounces"),
-        ),
-        "area": (
-            (1.0, "m² m2 sqm"),
-            (1e4, "ha hectare hectares hektar hectárea hectáreas ettari"),
-            (1e-4, "cm² cm2"),
-            (1e6, "km² km2"),
-            (4046.8564, "acre acres"),
-        ),
-        "volume": (
-            (1e-3, "ml millilitre milliliter"),
-            (1e-2, "cl centilitre centiliter"),
-            (1.0, "l litre liter litro litros litri"),
-            (1e3, "m³ m3"),
-        ),
-        "time": (
-            (1.0, "s sec second seconds sekunde sekunden seconde secondes segundo segundos"),
-            (60.0, "min minute minutes minuten minuto minutos minuti"),
-            (3600.0, "h hour hours stunde stunden heure heures hora horas ore"),
-            (86400.0, "day days tag tage tagen jour jours día días giorni dagen"),
-            (604800.0, "week weeks woche wochen semaine semaines semana semanas"),
-        ),
-        "years": (
-            (1.0, "year years jahr jahre jahren ans année années año años anni ano anos jaar"),
-            (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
-        ),
-        "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph")),
-        "power": (
-            (1.0, "w watt watts"),
-            (1e3, "kw kilowatt kilowatts"),
-            (1e6, "mw megawatt"),
-            (1e9, "gw gigawatt"),
-        ),
-        "frequency": ((1.0, "hz hertz"), (1e3, "khz"), (1e6, "mhz"), (1e9, "ghz")),
-        "energy": ((1.0, "kwh"), (1e3, "mwh"), (1e6, "gwh")),
-        "data": ((1e3, "kb"), (1e6, "mb megabyte"), (1e9, "gb gigabyte"), (1e12, "tb terabyte")),
-        "share": ((1.0, "% percent prozent pourcent procent procento"),),
-        "€": ((1.0, "€ eur euro euros"),),
-        "$": ((1.0, "$ usd dollar dollars us$"),),
-        "£": ((1.0, "£ gbp pound pounds"),),
-        "¥": ((1.0, "¥ jpy yen 円"),),
-        "chf": ((1.0, "chf franken francs"),),
-    }.items()
-    for factor, listed in names
-    for name in listed.split()
-}
-_UNITS = {
-    **_UNITS,
-    # plurals that only add a letter
-    **{f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 4 and name[-1] in "eorm"},
-}
 
 _UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
@@ -270,7 +181,7 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
 def dimensions_in(text: str) -> frozenset[str]:
     """Return the dimensions of all words in a text that can be units, even without a number."""
     words = _UNIT_WORD.findall(text.casefold())
-    named = {_UNITS[word][0] for word in words if word in _UNITS}
+    named = {UNITS[word][0] for word in words if word in UNITS}
     return frozenset(named if _DEGREES.isdisjoint(words) else {*named, "temperature"})
 
 
@@ -368,16 +279,16 @@ def _amount_behind(match: re.Match[str]) -> _Amount:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
     magnitude, end, unit_group = 1.0, match.end("number"), "unit"
     word = match["magnitude"] and match["magnitude"].casefold()
-    if word in _MAGNITUDES or word == "k":
-        magnitude, end = _MAGNITUDES.get(word, 1e3), match.end("magnitude")
+    if word in MAGNITUDES or word == "k":
+        magnitude, end = MAGNITUDES.get(word, 1e3), match.end("magnitude")
     elif word:
         unit_group = "magnitude"
     unit = match[unit_group]
-    if match["currency"] and unit in _SHORT_MAGNITUDES:  # "£5m"
-        return _Amount(match.end(unit_group), _SHORT_MAGNITUDES[unit])
-    if not unit or unit.casefold() not in _UNITS:
+    if match["currency"] and unit in SHORT_MAGNITUDES:  # "£5m"
+        return _Amount(match.end(unit_group), SHORT_MAGNITUDES[unit])
+    if not unit or unit.casefold() not in UNITS:
         return _Amount(end, magnitude)
-    dimension, factor = _UNITS[unit.casefold()]
+    dimension, factor = UNITS[unit.casefold()]
     return _Amount(match.end(unit_group), magnitude, dimension, unit, factor)
 
 
