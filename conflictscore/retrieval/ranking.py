@@ -4,6 +4,7 @@ import logging
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,22 @@ It?".
 
 A short word in capitals counts as different from the lower-case word: "US", "WHO".
 """
-# Words of two parts with a hyphen, such as "co-operation".
-_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{1,30})-([^\W\d_]{2,30})(?![\w-])")
+_COMPOUND = re.compile(
+    r"(?<![\w-])(?=[-_^\w]{0,60}[^\W\d_])[^\W_]{1,30}(?:[-_^][^\W_]{1,30}){1,5}(?![\w-])"
+)
+"""Matches a word of several parts, of which one has a letter: "co-operation", "F-16", "CO_2"."""
+_PARTED = re.compile(r"[-_^]")
+# A name with an apostrophe inside, such as "Qur'an". It excludes short forms ("it's", "don't").
+_APOSTROPHE = re.compile(
+    r"(?<![\w'-])([^\W\d_]{2,30})'(?!(?:s|t|d|m|ll|re|ve)\b)([^\W\d_]{1,30})(?![\w'-])"
+)
+_INITIALS = re.compile(r"(?<![\w.])(?:[^\W\d_a-z]\.){2,5}(?!\w)")
+"""Matches initials with full stops, such as "U.S."."""
+_UMLAUT = re.compile(r"\w{0,30}[äöüåø]\w{0,30}")
+_WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+"""Spells letters as where they are missing on a keyboard: "Müller" is also written "Mueller"."""
+_NASAL = re.compile("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
+"""Matches a nasal consonant of Hindi, which may also be written as a dot (U+0902)."""
 _LOWER_CASE = re.compile(r"[a-z]")
 # The place at which a sentence begins, perhaps after a quotation mark or a bracket.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
@@ -74,20 +89,36 @@ class BM25Ranker:
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     """Yield the terms that rank a text: case-folded words, and stop words that may be names.
 
-    A hyphenated word yields its parts and the joined word, since "co-operation" may be written
-    "cooperation" elsewhere.
+    A word that may be written in two ways yields both forms. For example, "co-operation" also
+    yields "cooperation", "U.S." yields "US", and "Müller" yields "mueller".
     """
     whole = _DIVIDED.sub("", text)
     folded = fold(whole)
     for term in _TERM.findall(spaced_out(folded)):
         if term not in _STOP_WORDS:
             yield term
-    yield from map("".join, _COMPOUND.findall(folded))
+    yield from _other_spellings(whole, folded)
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
     for line in whole.split("\n"):
         if _LOWER_CASE.search(line):  # if a line is all in capitals, capitals mean nothing
             yield from _named_stop_words(line, is_question=is_question)
+
+
+def _other_spellings(text: str, folded: str) -> Iterator[str]:
+    """Yield the words of a text in the other form in which they may be written."""
+    for word in _COMPOUND.findall(folded):
+        yield _PARTED.sub("", word)
+    yield from map("".join, _APOSTROPHE.findall(folded))
+    for initials in _INITIALS.findall(text):
+        word = initials.replace(".", "")
+        yield word if word.lower() in _STOP_WORDS else fold(word)
+    if not text.isascii():
+        composed = normalize("NFC", text).lower()
+        for word in _UMLAUT.findall(composed):
+            yield fold(word.translate(_WRITTEN_OUT))
+        for word in _TERM.findall(_NASAL.sub("\u0902", folded)) if _NASAL.search(folded) else ():
+            yield word
 
 
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:

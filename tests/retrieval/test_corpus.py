@@ -150,6 +150,18 @@ FOUND_THOUGH_WRITTEN_ANOTHER_WAY = {
     "US": ("The US is a country.", "What is the US?"),
     "a hyphen": ("It needs co-operation.", "cooperation"),
     "no hyphen": ("It needs cooperation.", "co-operation"),
+    "a hyphen and digits": ("The F-16 flew first.", "F16"),
+    "no hyphen before digits": ("Covid19 spread fast.", "Covid-19"),
+    "a formula": ("H₂O boils.", "H2O"),
+    "full stops": ("The U.S. grew.", "What did the US do?"),
+    "no full stops": ("The USA grew.", "U.S.A."),
+    "an apostrophe inside": ("The Quran was copied.", "Qur’an"),
+    "a letter of Hawaii": ("Hawaiʻi has eight islands.", "Hawaii"),
+    "ue": ("Frau Mueller kam.", "Müller"),
+    "ü": ("Goethe schrieb Faust.", "Göthe"),
+    "aa": ("Aarhus is a port.", "Århus"),
+    "thorn": ("Thorshofn liegt dort.", "Þórshöfn"),
+    "a nasal of Hindi": ("हिंदी भाषा", "हिन्दी"),
     "a digit": ("Apollo 8 flew in 1968.", "8?"),
 }
 

@@ -280,3 +280,146 @@ def test_a_long_table_repeats_its_header() -> None:
     assert len(places) > 2
     assert max(len(" ".join(lines[a:b])) for a, b in pairwise(places)) < 2_000
     assert len(lines) - len(places) == 200
+
+
+def field(instruction: str, shown: str = "", kind: str = "") -> str:
+    """A field as Word stores it; ``shown`` is its stored result."""
+    mark = "<w:r><w:fldChar w:fldCharType='{}'/></w:r>".format
+    middle = f"{mark('separate')}{shown}" if shown or kind == "separate" else ""
+    words = f"<w:r><w:instrText>{instruction}</w:instrText></w:r>"
+    inside = instruction if instruction.startswith("<") else words
+    return f"{mark('begin')}{inside}{middle}{mark('end')}"
+
+
+NESTED = "<w:r><w:instrText>IF </w:instrText></w:r>" + field("MERGEFIELD n", run("5"))
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (p(run("Fee: "), field(NESTED, run("twelve")), run(" euros")), "Fee: twelve euros"),
+        (p(run("5 "), field('SYMBOL 109 \\f "Symbol" \\s 11'), run("g")), "5 μg"),
+        (p(run("5 "), field("SYMBOL 0xA3 \\f Symbol", kind="separate"), run(" 7")), "5 ≤ 7"),
+        (p(run("Dose "), field("EQ \\f(1,2)"), run(" tablet")), "Dose 1/2 tablet"),
+        (p(field("EQ \\r(3,x+1)"), field("EQ \\i\\su(i=1,n,i)")), "√[3](x+1)∑_(i=1)^n i"),
+        (p(run("x"), field("EQ \\s\\do4(12)")), "x_12"),
+        (p(run("署名"), field("eq \\o\\ac(○,印)")), "署名印"),
+        (p(field('EQ \\* jc2 \\* "Font:MS" \\o\\ad(\\s\\up 9(とうきょう),東京)'), run("は首都")), "東京は首都"),
+        (p(field("MACROBUTTON None [Your name]")), "[Your name]"),
+        (p("<w:r><w:fldChar w:fldCharType='begin'/></w:r>", run("never ends")), "never ends"),
+    ],
+)  # fmt: skip
+def test_a_field_shows_its_result_and_not_its_instruction(body: str, text: str) -> None:
+    assert read_docx(docx(body)).text == text
+
+
+MARKED_GONE = "<w:pPr><w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr><w:rPr><w:{}/></w:rPr></w:pPr>"
+ONE_LIST = "<w:abstractNum w:abstractNumId='0'>{}</w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num>"
+
+
+def test_a_paragraph_whose_end_is_hidden_or_deleted_goes_on_with_one_number() -> None:
+    body = [
+        p(MARKED_GONE.format("vanish"), run("Term.")), p(run(" It runs 5 years.")),
+        item("Rent", 1), p(MARKED_GONE.format("del"), "<w:del><w:r><w:delText>x</w:delText></w:r></w:del>"),
+        item("Heat", 1), p(MARKED_GONE.format("del"), run("Cold ")), item("rooms", 1),
+        p(MARKED_GONE.format("del"), run("last")), f"<w:tbl><w:tr>{cell('a')}{cell('b')}</w:tr></w:tbl>",
+    ]  # fmt: skip
+    numbering = ONE_LIST.format(level(0, "%1."))
+    assert read_docx(docx("".join(body), numbering=numbering)).text.split("\n") == [
+        "1. Term. It runs 5 years.", "2. Rent", "3. Heat", "4. Cold rooms", "5. last", "a | b",
+    ]  # fmt: skip
+
+
+def test_the_level_of_a_heading_is_that_of_its_style() -> None:
+    styles = "".join(
+        f"<w:style w:styleId='{name}'><w:pPr><w:numPr><w:numId w:val='1'/></w:numPr></w:pPr></w:style>"
+        for name in ("First", "Second")
+    )
+    linked = (level(n, text, more=f"<w:pStyle w:val='{style}'/>") for n, text, style in ((0, "%1.", "First"), (1, "%1.%2", "Second")))  # fmt: skip
+    body = "".join(
+        p(f"<w:pPr><w:pStyle w:val='{style}'/></w:pPr>", run(text))
+        for style, text in (("First", "Uno"), ("Second", "Due"), ("Second", "Tre"))
+    )
+    data = docx(body, numbering=ONE_LIST.format("".join(linked)), styles=styles)
+    assert read_docx(data).text == "1. Uno\n1.1 Due\n1.2 Tre"
+
+
+@pytest.mark.parametrize(
+    ("form", "numbers"),
+    [
+        ("russianLower", "а б"),
+        ("hebrew1", "א ב"),
+        ("arabicAbjad", "أ ب"),
+        ("chineseCounting", "一 二"),
+        ("decimalEnclosedCircle", "① ②"),
+        ("ideographTraditional", "甲 乙"),
+        ("thaiNumbers", "๑ ๒"),
+        ("numberInDash", "- 1 - - 2 -"),
+        ("cardinalText", "1 2"),
+    ],
+)
+def test_numbers_of_lists_are_written_in_their_script(form: str, numbers: str) -> None:
+    numbering = ONE_LIST.format(level(0, "%1", form))
+    text = read_docx(docx(item("x", 1) + item("x", 1), numbering=numbering)).text
+    assert text.removesuffix(" x").replace(" x\n", " ") == numbers
+
+
+def test_a_note_with_a_mark_of_its_own_is_read() -> None:
+    own = "<w:r><w:footnoteReference w:customMarkFollows='1' w:id='5'/><w:t>*</w:t></w:r>"
+    body = p(run("5 euros"), own, run(", 6"), "<w:r><w:footnoteReference w:id='6'/></w:r>")
+    notes = f"<w:footnote w:id='5'>{p(run('* without tax'))}</w:footnote><w:footnote w:id='6'>{p(run('Winter'))}</w:footnote>"
+    expected = "5 euros*, 6[1]\n* without tax\n[1] Winter"
+    assert read_docx(docx(body, footnotes=notes)).text == expected
+
+
+def test_old_pictures_ink_and_objects_leave_one_mark_each() -> None:
+    shape = "<w:pict><shape alt='Plan'><imagedata/></shape></w:pict>"
+    embedded = "<w:object><shape><imagedata/></shape><OLEObject/></w:object>"
+    rich = read_docx(docx(p(f"<w:r>{shape}{embedded}</w:r><w:r><contentPart/></w:r>")))
+    assert rich.text == "[picture: Plan][embedded object][drawing by hand]"
+    assert rich.notes == ("left out a picture, an embedded object, a drawing by hand",)
+
+
+def test_a_chart_is_read_with_its_title() -> None:
+    chart = "<c:title><c:tx><a:t xmlns:a='a'>Riders by year</a:t></c:tx></c:title>"
+    data = docx(p("<w:r><c:chart r:id='space'/></w:r>"), space=f"<c:chart>{chart}</c:chart>")
+    assert read_docx(data).text == "[chart: Riders by year]"
+
+
+@pytest.mark.parametrize(("more", "text"), [("", "Head\nbody"), ("<w:titlePg/>", "Head\nFirst\nbody")])  # fmt: skip
+def test_unused_headers_are_not_read(more: str, text: str) -> None:
+    kinds = zip(("default", "first", "even"), range(1, 4), strict=True)
+    references = "".join(
+        f"<w:headerReference w:type='{kind}' r:id='header{number}'/>" for kind, number in kinds
+    )
+    heads = {f"header{n}": p(run(name)) for n, name in ((1, "Head"), (2, "First"), (3, "Even"))}
+    data = docx(f"{p(run('body'))}<w:sectPr>{references}{more}</w:sectPr>", **heads)
+    assert read_docx(data).text == text
+
+
+@pytest.mark.parametrize(
+    "looks",
+    ["<w:shd w:fill='000000'/>", "<w:highlight w:val='black'/>"],
+)
+def test_text_in_the_colour_of_its_background_is_not_read(looks: str) -> None:
+    black = f"<w:color w:val='000000'/>{looks}"
+    assert read_docx(docx(p(run("Name: "), run("Anna", black), run("end")))).text == "Name: end"
+    assert read_docx(docx(p(run("Anna", looks)))).text == "Anna"
+
+
+HALF = f"<m:f><m:num>{r('1')}</m:num><m:den>{r('2')}</m:den></m:f>"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (r("2") + HALF, "2 1/2"),
+        (HALF + r("mv"), "(1/2)mv"),
+        (r("k") + HALF, "k(1/2)"),
+        (r("x=−") + HALF + r("+1"), "x=−1/2+1"),
+        (r("x=") + f"<w:del>{r('4')}</w:del><w:ins>{r('5')}</w:ins>", "x=5"),
+    ],
+)
+def test_a_fraction_stands_apart_and_deleted_parts_are_not_read(content: str, text: str) -> None:
+    assert read_docx(docx(math(content))).text == text
+    assert read_docx(docx(f"<m:oMathPara><m:oMath>{content}</m:oMath></m:oMathPara>")).text == text

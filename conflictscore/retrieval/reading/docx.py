@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 from conflictscore.retrieval.reading.ooxml import (
     Package,
     attribute,
+    chart_title,
     child,
     children,
     diagram_texts,
@@ -22,6 +23,12 @@ from conflictscore.retrieval.reading.ooxml import (
     opened,
 )
 from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
+from conflictscore.retrieval.reading.word_fields import (
+    Fields,
+    check_box,
+    fields_of,
+    selected_entry,
+)
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.reading.word_numbering import Numbering
 from conflictscore.retrieval.reading.word_styles import Styles, has_fill
@@ -65,6 +72,8 @@ _MARKED = {
     "OLEObject": "embedded object",
     "altChunk": "embedded document",
     "pic": "picture",
+    "imagedata": "picture",
+    "contentPart": "drawing by hand",
 }
 """Visible elements without text, which are replaced with a placeholder."""
 
@@ -90,6 +99,7 @@ class _Ground(NamedTuple):
     paragraph: Element | None = None
     shaded: bool = False
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
+    fields: Fields = Fields(set(), {})
     described: str = ""  # the author's alternative text for a picture
 
 
@@ -120,7 +130,14 @@ class _Walk:
 
     def _margins(self, root: Element, kind: str) -> list[str]:
         """Return the lines of headers or footers, without repetitions or bare page numbers."""
-        ids = [attribute(each, "id") for each in root.iter() if name_of(each) == f"{kind}Reference"]
+        has_even = is_on(self._part("settings"), "evenAndOddHeaders")
+        ids = [
+            attribute(each, "id")
+            for section in root.iter()
+            if name_of(section) == "sectPr"
+            for each in section
+            if name_of(each) == f"{kind}Reference" and _is_used(each, section, has_even)
+        ]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
         # headers and footers often lie on a drawn shape, so their background may be dark
         lines = (line for part in parts if part is not None for line in self._lines(part, True))
@@ -128,36 +145,48 @@ class _Walk:
 
     def _lines(self, parent: Element, dark_ground: bool) -> Iterator[str]:
         """Yield the lines in an element, one for each paragraph or table row."""
-        initial = ""
+        number = initial = ""
         for each in parent:
             name = name_of(each)
             if name == "p":
                 boxes: list[str] = []
-                text = initial + self._paragraph(each, boxes, dark_ground)
                 properties = child(each, "pPr")
-                initial = ""
-                if _goes_on(properties):
-                    initial = text
+                initial += self._paragraph(each, boxes, dark_ground)
+                goes_on = _goes_on(properties)
+                if not number and (initial.strip() or not goes_on):
+                    number = self._number(properties)
+                if goes_on and not boxes:
                     continue
-                yield from filter(str.strip, (*text.split("\n"), *boxes))
-            elif name == "tbl":
+                yield from filter(str.strip, (*_numbered(number, initial), *boxes))
+                number = initial = ""
+                continue
+            if name in ("tbl", "sdt", "altChunk"):
+                yield from filter(str.strip, _numbered(number, initial))
+                number = initial = ""
+            if name == "tbl":
                 yield from self._table(each, dark_ground)
             elif name in _MARKED:
-                yield self._mark(name, "")
+                yield self._mark(each, "")
+            elif name in ("oMath", "oMathPara"):
+                yield from filter(str.strip, [formula(each)])
             elif name not in _LEFT_OUT:
                 yield from self._lines(each, dark_ground)
-        if initial.strip():
-            yield initial
+        yield from filter(str.strip, _numbered(number, initial))
 
     def _paragraph(self, paragraph: Element, boxes: list[str], dark_ground: bool) -> str:
         properties = child(paragraph, "pPr")
-        ground = _Ground(properties, dark_ground, boxes)
-        text = "".join(self._inline(paragraph, ground))
+        ground = _Ground(properties, dark_ground, boxes, fields_of(paragraph))
+        return "".join(self._inline(paragraph, ground))
+
+    def _number(self, properties: Element | None) -> str:
+        """Count a paragraph of a list and return its number; empty outside lists."""
         place = self._styles.list_of(properties)
-        if place is None or is_on(child(properties, "rPr"), "vanish"):
-            return text
-        mark = self._numbering.mark(*place)  # empty paragraphs are numbered too
-        return f"{mark} {text}" if mark and text.strip() else text
+        if place is None:
+            return ""
+        number, level = place
+        if isinstance(level, str):
+            level = self._numbering.level_of(number, level)
+        return self._numbering.mark(number, level)
 
     def _table(self, table: Element, dark_ground: bool) -> Iterator[str]:
         dark_ground = dark_ground or self._styles.fills_table(table)
@@ -213,28 +242,38 @@ class _Walk:
         """Yield the text in a paragraph; the text of text boxes is added to ``ground.boxes``."""
         for each in parent:
             name = name_of(each)
-            if name in _LEFT_OUT or is_on(child(each, "sdtPr"), "showingPlcHdr"):
+            is_unseen = name in _LEFT_OUT or each in ground.fields.unseen
+            if is_unseen or is_on(child(each, "sdtPr"), "showingPlcHdr"):
                 continue
             if name == "r":
                 yield self._run(each, ground)
+            elif each in ground.fields.drawn:
+                yield ground.fields.drawn[each]
             elif name in _MARKED:
-                yield self._mark(name, _alternative(parent) or ground.described)
+                yield self._mark(each, _alternative(parent) or ground.described)
+            elif name == "object" and (embedded := child(each, "OLEObject")) is not None:
+                yield self._mark(embedded, _alternative(each))
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
                 ground.boxes.extend(self._lines(each, dark_ground=True))
             elif name == "AlternateContent":
                 yield from self._inline(_chosen(each), ground)
-            elif name in ("footnoteReference", "endnoteReference"):
-                yield self._note(name.removesuffix("Reference"), each)
-            elif name == "commentReference":
-                self._not_in_words["comment"] += 1
-            elif name == "relIds":
-                yield self._diagram(each)
-            elif name == "sym":
-                yield self._sign(each)
+            elif (text := self._referred(name, each)) is not None:
+                yield text
             else:
                 yield from self._inline(each, _described(each, ground))
+
+    def _referred(self, name: str, element: Element) -> str | None:
+        """Return the text for a note, a comment, a diagram or a sign; None for other elements."""
+        if name in ("footnoteReference", "endnoteReference"):
+            return self._note(name.removesuffix("Reference"), element)
+        if name == "commentReference":
+            self._not_in_words["comment"] += 1
+            return ""
+        if name == "relIds":
+            return self._diagram(element)
+        return self._sign(element) if name == "sym" else None
 
     def _run(self, run: Element, ground: _Ground) -> str:
         properties = child(run, "rPr")
@@ -259,11 +298,13 @@ class _Walk:
             self._not_in_words[UNKNOWN_SIGN_NAME] += 1
         return text
 
-    def _mark(self, name: str, alternative: str) -> str:
-        """Return the mark for a picture or other object, with the author's alternative text."""
-        kind = _MARKED[name]
+    def _mark(self, element: Element, alternative: str) -> str:
+        """Return the mark for a picture or other object, with its title or alternative text."""
+        kind = _MARKED[name_of(element)]
         self._not_in_words[kind] += 1
-        return mark(kind, alternative)
+        part = self._related.get(attribute(element, "id") or "", ("", ""))[1]
+        title = chart_title(self._package.part(part)) if kind == "chart" else ""
+        return mark(kind, title or alternative)
 
     def _diagram(self, element: Element) -> str:
         """Return the text in a diagram (SmartArt), which is in a different part of the file."""
@@ -277,11 +318,14 @@ class _Walk:
             for note in children(self._part(f"{kind}s")):
                 if not attribute(note, "type"):
                     self._note_texts[kind, attribute(note, "id") or ""] = note
-        if is_on(reference, "customMarkFollows") or attribute(reference, "customMarkFollows"):
-            return ""
         key = kind, attribute(reference, "id") or ""
+        if (attribute(reference, "customMarkFollows") or "0") not in ("0", "false", "off"):
+            self._notes.setdefault(key, "")  # the mark follows in the text, and begins the note
+            return ""
         if key not in self._notes:
-            number = 1 + sum(each == kind for each, _ in self._notes)
+            number = 1 + sum(
+                each == kind and bool(number) for (each, _), number in self._notes.items()
+            )
             self._notes[key] = roman(number) if kind == "endnote" else str(number)
         return f"[{self._notes[key]}]"
 
@@ -290,15 +334,29 @@ class _Walk:
             if key in self._note_texts:
                 text = " ".join(self._lines(self._note_texts[key], dark_ground=False)).strip()
                 if text:
-                    yield f"[{number}] {text}"
+                    yield f"[{number}] {text}" if number else text
+
+
+def _is_used(reference: Element, section: Element, has_even: bool) -> bool:
+    """Whether Word shows a header or footer; it keeps unused ones for first and even pages."""
+    kind = attribute(reference, "type")
+    return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
+
+
+def _numbered(number: str, text: str) -> list[str]:
+    return (f"{number} {text}" if number and text.strip() else text).split("\n")
 
 
 def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next: it is a drop cap, or its end mark was deleted."""
+    """Whether a paragraph continues in the next.
+
+    It does if it is a drop cap, or if its end mark is hidden or was deleted.
+    """
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
     end = child(properties, "rPr")
-    return child(end, "del") is not None or child(end, "moveFrom") is not None
+    gone = child(end, "del") is not None or child(end, "moveFrom") is not None
+    return gone or is_on(end, "vanish")
 
 
 def _descend(parent: Element, name: str) -> Iterator[Element]:
@@ -330,20 +388,6 @@ def _alternative(parent: Element) -> str:
     return ""
 
 
-def _selected_entry(element: Element) -> str:
-    entries = [attribute(each, "val") or "" for each in element if name_of(each) == "listEntry"]
-    number = number_of(element, "result", default=number_of(element, "default", default=0))
-    return entries[number] if 0 <= number < len(entries) else ""
-
-
-def _check_box(element: Element) -> str:
-    """Return the mark for a form's check box in its current state, or else in its initial state."""
-    state = child(element, "checked")
-    state = child(element, "default") if state is None else state
-    on = state is not None and attribute(state, "val") not in ("0", "false", "off")
-    return "☒" if on else "☐"
-
-
 _SIGNS: dict[str, Callable[[Element], str]] = {
     "t": lambda element: element.text or "",
     "oMath": formula,
@@ -353,7 +397,7 @@ _SIGNS: dict[str, Callable[[Element], str]] = {
     "cr": lambda _: "\n",
     "noBreakHyphen": lambda _: "-",
     "softHyphen": lambda _: "",
-    "ddList": _selected_entry,
-    "checkBox": _check_box,
+    "ddList": selected_entry,
+    "checkBox": check_box,
     "textpath": lambda element: element.get("string") or "",
 }

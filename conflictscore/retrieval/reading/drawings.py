@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from conflictscore.retrieval.reading.ooxml import (
     Package,
     attribute,
+    chart_title,
     child,
     children,
     diagram_texts,
@@ -109,10 +110,7 @@ class Drawing:
         yield from table_lines(grid(rows), headers)
 
     def _chart(self, content: Element, about: Element | None) -> list[str]:
-        title = child(self._part(attribute(content, "id")), "chart", "title")
-        below = title.iter() if title is not None else ()
-        pieces = (each.text or "" for each in below if name_of(each) in ("t", "v"))
-        return self._mark("chart", about, "".join(pieces))
+        return self._mark("chart", about, chart_title(self._part(attribute(content, "id"))))
 
     def _part(self, relation: str | None) -> Element | None:
         return self._package.part(self._related.get(relation or "", ("", ""))[1])

@@ -150,3 +150,10 @@ def diagram_texts(part: Element | None) -> list[str]:
         "".join(each.text or "" for each in pt.iter() if name_of(each) == "t") for pt in points
     )
     return [text for text in texts if text.strip()]
+
+
+def chart_title(part: Element | None) -> str:
+    """Return the title of a chart; empty if it has none."""
+    title = child(part, "chart", "title")
+    below = title.iter() if title is not None else ()
+    return "".join(each.text or "" for each in below if name_of(each) in ("t", "v")).strip()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from xml.etree.ElementTree import Element
 
 from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_of, value_of
-from conflictscore.retrieval.shaping.formulas import grouped
+from conflictscore.retrieval.shaping.formulas import beside, grouped
 
 # Combining accents and their names in TeX.
 _ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot", "\u20d7": "vec"}
@@ -15,10 +15,10 @@ def formula(element: Element) -> str:
     name = name_of(element)
     if name == "t":
         return element.text or ""
-    if name.endswith("Pr") or name == "ctrlPr":
+    if name.endswith("Pr") or name in ("del", "moveFrom"):
         return ""
     draw = _DRAWN.get(name)
-    return draw(element) if draw else "".join(map(formula, element))
+    return draw(element) if draw else beside((formula(e), name_of(e) == "f") for e in element)
 
 
 def _part(element: Element, name: str) -> str:

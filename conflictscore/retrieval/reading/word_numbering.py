@@ -15,6 +15,7 @@ from conflictscore.retrieval.reading.ooxml import (
     value_of,
 )
 from conflictscore.retrieval.shaping.counting import letters, ordinal, roman
+from conflictscore.retrieval.shaping.numerals import in_form
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
 
 _PLACE = re.compile(r"%([1-9])")
@@ -34,6 +35,8 @@ class _Level(NamedTuple):
     """
     plain_digits: bool
     font: str
+    style: str
+    """The paragraph style that is linked to this level; may be empty."""
 
 
 class Numbering:
@@ -58,6 +61,11 @@ class Numbering:
             if name_of(each) == "num":
                 self._add_list(each, definitions, by_style)
         self._counts: dict[str, list[int]] = {}
+
+    def level_of(self, number: str, style: str) -> int:
+        """Return the level of a list to which a paragraph style is linked; 0 if there is none."""
+        levels = enumerate(self._levels.get(number, []))
+        return next((place for place, level in levels if style and level.style == style), 0)
 
     def _add_list(
         self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
@@ -104,7 +112,8 @@ def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> 
     if level >= len(levels):
         return ""
     form = "decimal" if own.plain_digits else levels[level].form
-    return _FORMS.get(form, str)(max(0, counts[level]))
+    number = max(0, counts[level])
+    return _FORMS[form](number) if form in _FORMS else in_form(number, form)
 
 
 def _bullet(level: _Level) -> str:
@@ -134,6 +143,7 @@ def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_
                 restarts_after=number_of(level, "lvlRestart", default=-1),
                 plain_digits=is_on(level, "isLgl"),
                 font=attribute(fonts, "ascii") or attribute(fonts, "hAnsi") or "",
+                style=value_of(level, "pStyle") or "",
             )
         )
     return levels

@@ -20,6 +20,12 @@ _DEEPEST = 12
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 # Values that Word writes for a background that is white or has no colour.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
+_HIGHLIGHTS = {
+    "black": "000000", "blue": "0000ff", "cyan": "00ffff", "green": "00ff00",
+    "magenta": "ff00ff", "red": "ff0000", "yellow": "ffff00", "darkBlue": "000080",
+    "darkCyan": "008080", "darkGreen": "008000", "darkMagenta": "800080", "darkRed": "800000",
+    "darkYellow": "808000", "darkGray": "808080", "lightGray": "c0c0c0",
+}  # fmt: skip
 _RAISED = 6
 """Minimum shift of a superscript or subscript, in half points."""
 _SMALLEST = 4
@@ -62,9 +68,12 @@ class Styles:
         looks = list(self._looks(paragraph, run))
         if _is_struck_or_tiny(looks):
             return True
+        grounds = [*looks, *self._paragraph_looks(paragraph)]
+        if _is_blacked_out(looks, grounds):
+            return True
         if dark_ground or not _is_white(_nearest(looks, "color")):
             return False
-        return not any(has_fill(each) for each in (*looks, *self._paragraph_looks(paragraph)))
+        return not any(map(has_fill, grounds))
 
     def font(self, paragraph: Element | None, run: Element | None) -> str:
         """Return the font of a run's Latin letters; empty if it is the document's default font."""
@@ -84,8 +93,12 @@ class Styles:
                 return "superscript" if height > 0 else "subscript"
         return ""
 
-    def list_of(self, paragraph: Element | None) -> tuple[str, int] | None:
-        """Return the number of a paragraph's list and its level in the list; None outside lists."""
+    def list_of(self, paragraph: Element | None) -> tuple[str, int | str] | None:
+        """Return the number of a paragraph's list and its level in the list; None outside lists.
+
+        If neither the paragraph nor its style states the level, the style is returned instead, to
+        which the list may link a level.
+        """
         layers = [paragraph, *(child(each, "pPr") for each in self._paragraph_styles(paragraph))]
         number = level = None
         for layer in layers:
@@ -94,7 +107,9 @@ class Styles:
             level = value_of(properties, "ilvl") if level is None else level
         if number is None:
             return None
-        return number, int(level) if level and level.isdecimal() else 0
+        if level is None:
+            return number, value_of(paragraph, "pStyle") or self._default
+        return number, int(level) if level.isdecimal() else 0
 
     def fills_table(self, table: Element) -> bool:
         """Whether a table's style gives any of its cells a background."""
@@ -133,6 +148,22 @@ def _is_struck_or_tiny(looks: list[Element]) -> bool:
             return True
     size = next((points for each in looks if (points := value_of(each, "sz"))), "")
     return size.isdecimal() and int(size) < _SMALLEST
+
+
+def _is_blacked_out(looks: list[Element], grounds: list[Element]) -> bool:
+    """Whether a text has the colour of its own background, as in a blacked-out passage."""
+    color = (attribute(_nearest(looks, "color"), "val") or "").lower()
+    if color in ("", "auto") or color in _WHITE:
+        return False
+    highlight = value_of(_nearest_holder(looks, "highlight"), "highlight") or "none"
+    if highlight != "none":
+        return _HIGHLIGHTS.get(highlight) == color
+    shading = _nearest(grounds, "shd")
+    return (attribute(shading, "fill") or "").lower() == color
+
+
+def _nearest_holder(looks: list[Element], name: str) -> Element | None:
+    return next((each for each in looks if child(each, name) is not None), None)
 
 
 def has_fill(properties: Element | None) -> bool:

@@ -1,6 +1,7 @@
 """Writes parts of formulas on one line."""
 
 import re
+from collections.abc import Iterable
 
 _RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
 # A word, a number, or an expression in brackets, which needs no further brackets.
@@ -29,3 +30,26 @@ def _is_one_whole(text: str) -> bool:
         if not depth and place < len(text) - 1:
             return False
     return True
+
+
+def beside(parts: Iterable[tuple[str, bool]]) -> str:
+    """Write parts of a formula one after another; the flag says whether a part is a fraction.
+
+    A fraction that touches a letter or digit is set apart, since 2¾ is not 23/4, and ½m not 1/2m.
+    """
+    pieces = [(text, is_fraction) for text, is_fraction in parts if text]
+    written: list[str] = []
+    for place, (text, is_fraction) in enumerate(pieces):
+        before = written[-1][-1:] if written else ""
+        after = pieces[place + 1][0][0] if place + 1 < len(pieces) else ""
+        if is_fraction and not text.startswith("(") and before.isdecimal() and text[0].isdecimal():
+            written.append(f" {text}")
+        elif is_fraction and (_touches(before, ")]}") or _touches(after, "([{√")):
+            written.append(f"({text})")
+        else:
+            written.append(text)
+    return "".join(written)
+
+
+def _touches(neighbour: str, brackets: str) -> bool:
+    return bool(neighbour) and (neighbour.isalnum() or neighbour in brackets)

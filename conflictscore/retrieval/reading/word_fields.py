@@ -1,0 +1,205 @@
+"""Finds the fields of a Word paragraph, such as cross references, and what each of them shows."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.ooxml import attribute, child, name_of, number_of
+from conflictscore.retrieval.shaping.formulas import grouped
+from conflictscore.retrieval.shaping.symbol_fonts import signs_of
+
+_DEEPEST = 20
+"""Maximum depth of nested fields, and of nested parts of a formula. Deeper fields are not
+examined, so that the time stays linear."""
+_SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
+# Quantifiers are bounded, so that matching a hostile text takes linear time.
+_SYMBOL = re.compile(r"\s{0,99}SYMBOL\s{1,9}(0x[0-9a-f]{1,6}|\d{1,6})\b", re.IGNORECASE)
+_FONT = re.compile(r'\\f\s{0,9}(?:"([^"]{1,60})"|(\S{1,60}))', re.IGNORECASE)
+_BUTTON = re.compile(r"\s{0,99}(?:MACRO|GOTO)BUTTON\s{1,9}\S{1,99}\s{1,9}", re.IGNORECASE)
+_EQUATION = re.compile(r"\s{0,99}EQ\s{1,9}", re.IGNORECASE)
+_SWITCH = re.compile(r"\\\*\s{0,9}(?:\"[^\"]{0,60}\"|\S{1,60})")
+_TOKEN = re.compile(r"\\([a-z]{1,2})\s?(-?\d{1,4}\s?)?|\\(.)|(.)", re.IGNORECASE | re.DOTALL)
+_RINGS = frozenset("○◯□◇△〇")
+"""Shapes that Word draws around an enclosed character."""
+_LARGEST_CODE = 0x10FFFF
+
+
+@dataclass(slots=True)
+class _Field:
+    """A field that has begun: its instruction, and the place where its current part begins."""
+
+    place: int
+    instruction: list[str] = field(default_factory=list)
+    shows: bool = False
+    in_instruction: bool = True
+
+
+@dataclass(slots=True)
+class Fields:
+    """The fields of a paragraph.
+
+    ``unseen`` contains the elements inside instructions, which Word does not show. ``drawn`` maps
+    the end of a field without a result to the text that Word draws from the instruction.
+    """
+
+    unseen: set[Element]
+    drawn: dict[Element, str]
+
+
+def fields_of(paragraph: Element) -> Fields:
+    """Return the fields of a paragraph; a field that does not end in it hides nothing."""
+    fields = Fields(set(), {})
+    elements: list[Element] = []
+    opened: list[_Field] = []
+    for each in paragraph.iter():
+        name = name_of(each)
+        if name == "instrText" and opened:
+            opened[-1].instruction.append(each.text or "")
+        elif name == "fldChar":
+            _mark(each, opened, elements, fields)
+        elif name in _SHOWING:
+            elements.append(each)
+            if opened:
+                opened[-1].shows = opened[-1].shows or not opened[-1].in_instruction
+    return fields
+
+
+def _mark(mark: Element, opened: list[_Field], elements: list[Element], fields: Fields) -> None:
+    """Record the begin, the middle or the end of a field."""
+    kind = attribute(mark, "fldCharType")
+    if kind == "begin" and len(opened) < _DEEPEST:
+        opened.append(_Field(len(elements)))
+    elif kind == "separate" and opened and opened[-1].in_instruction:
+        opened[-1].in_instruction = False
+        fields.unseen.update(elements[opened[-1].place :])
+    elif kind == "end" and opened:
+        ended = opened.pop()
+        if ended.in_instruction:
+            fields.unseen.update(elements[ended.place :])
+        text = "" if ended.shows else drawn_text("".join(ended.instruction))
+        if text:
+            fields.drawn[mark] = text
+            elements.append(mark)
+        if opened:
+            is_result = not opened[-1].in_instruction
+            opened[-1].shows = opened[-1].shows or (is_result and bool(text or ended.shows))
+
+
+def drawn_text(instruction: str) -> str:
+    """Return what Word draws for a field that has no stored result.
+
+    These are signs (``SYMBOL``), formulas and enclosed characters (``EQ``), and buttons.
+    """
+    if symbol := _SYMBOL.match(instruction):
+        code = min(int(symbol[1], 16 if symbol[1][:2].lower() == "0x" else 10), _LARGEST_CODE)
+        font = _FONT.search(instruction)
+        return signs_of((font[1] or font[2]) if font else "", [code])
+    if equation := _EQUATION.match(instruction):
+        return _Equation(_SWITCH.sub("", instruction[equation.end() :])).text().strip()
+    button = _BUTTON.match(instruction)
+    return instruction[button.end() :].strip() if button else ""
+
+
+def selected_entry(element: Element) -> str:
+    """Return the chosen entry of a form's list."""
+    entries = [attribute(each, "val") or "" for each in element if name_of(each) == "listEntry"]
+    number = number_of(element, "result", default=number_of(element, "default", default=0))
+    return entries[number] if 0 <= number < len(entries) else ""
+
+
+def check_box(element: Element) -> str:
+    """Return the mark for a form's check box in its current state, or else in its initial state."""
+    state = child(element, "checked")
+    state = child(element, "default") if state is None else state
+    on = state is not None and attribute(state, "val") not in ("0", "false", "off")
+    return "☒" if on else "☐"
+
+
+class _Equation:
+    r"""Writes the instruction of an ``EQ`` field on one line: ``\f(1,2)`` is 1/2."""
+
+    def __init__(self, source: str) -> None:
+        self._tokens = list(_TOKEN.finditer(source))
+        self._place = 0
+
+    def text(self) -> str:
+        """Return the formula on one line."""
+        return "".join(self._part("", 0))
+
+    def _part(self, ends: str, depth: int) -> list[str]:
+        """Return the pieces up to one of the signs in ``ends``, and move to that sign."""
+        pieces: list[str] = []
+        while self._place < len(self._tokens):
+            token = self._tokens[self._place]
+            if token[4] and token[4] in ends:
+                break
+            self._place += 1
+            if token[1]:
+                pieces.append(self._drawing(token[1].lower(), depth))
+            else:
+                pieces.append(token[3] or token[4] or "")
+        return pieces
+
+    def _drawing(self, name: str, depth: int) -> str:
+        r"""Return a drawing such as a fraction, with its options (``\o\ac(…)``)."""
+        options: list[str] = []
+        while self._place < len(self._tokens) and self._tokens[self._place][1]:
+            options.append(self._tokens[self._place][1].lower())
+            self._place += 1
+        has_parts = self._place < len(self._tokens) and self._tokens[self._place][4] == "("
+        if not has_parts or depth > _DEEPEST:
+            return ""
+        parts: list[str] = []
+        while self._place < len(self._tokens) and self._tokens[self._place][4] != ")":
+            self._place += 1  # the bracket or the separator
+            parts.append("".join(self._part(",;)", depth + 1)))
+        self._place += 1
+        return _DRAWN[name](parts, options) if name in _DRAWN else "".join(parts)
+
+
+def _fraction(parts: list[str], _: list[str]) -> str:
+    return "/".join(map(grouped, parts))
+
+
+def _root(parts: list[str], _: list[str]) -> str:
+    degree = f"[{parts[0]}]" if len(parts) > 1 else ""
+    return f"√{degree}({parts[-1]})"
+
+
+def _shifted(parts: list[str], options: list[str]) -> str:
+    sign = "_" if "do" in options else "^"
+    return f"{sign}{grouped(parts[0])}" if parts[0].strip() else ""
+
+
+def _over(parts: list[str], _: list[str]) -> str:
+    """Write parts that are drawn over one another: a ring is left out, and so is ruby text."""
+    return "".join(part for part in parts if part not in _RINGS and not part.startswith("^"))
+
+
+def _bracket(parts: list[str], _: list[str]) -> str:
+    return f"({','.join(parts)})"
+
+
+def _integral(parts: list[str], options: list[str]) -> str:
+    sign = "∑" if "su" in options else "∏" if "pr" in options else "∫"
+    lower, upper, body = (parts + [""] * 3)[:3]
+    limits = "".join(f"{mark}{grouped(x)}" for mark, x in (("_", lower), ("^", upper)) if x)
+    return f"{sign}{limits} {body}"
+
+
+def _listed(parts: list[str], _: list[str]) -> str:
+    return ", ".join(parts)
+
+
+_DRAWN: dict[str, Callable[[list[str], list[str]], str]] = {
+    "f": _fraction,
+    "r": _root,
+    "s": _shifted,
+    "o": _over,
+    "b": _bracket,
+    "i": _integral,
+    "l": _listed,
+    "a": _listed,
+}
+"""Functions that write the drawings of an ``EQ`` field, by their switch."""
