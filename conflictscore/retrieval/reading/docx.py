@@ -23,8 +23,15 @@ from conflictscore.retrieval.reading.ooxml import (
     opened,
 )
 from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
+from conflictscore.retrieval.reading.word_blocks import (
+    chosen,
+    descend,
+    goes_on,
+    is_used,
+    numbered,
+)
 from conflictscore.retrieval.reading.word_fields import (
-    Fields,
+    WordFields,
     check_box,
     fields_of,
     selected_entry,
@@ -99,7 +106,7 @@ class _Ground(NamedTuple):
     paragraph: Element | None = None
     shaded: bool = False
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
-    fields: Fields = Fields(set(), {})
+    fields: WordFields = WordFields(set(), {})
     described: str = ""  # the author's alternative text for a picture
 
 
@@ -136,7 +143,7 @@ class _Walk:
             for section in root.iter()
             if name_of(section) == "sectPr"
             for each in section
-            if name_of(each) == f"{kind}Reference" and _is_used(each, section, has_even)
+            if name_of(each) == f"{kind}Reference" and is_used(each, section, has_even)
         ]
         parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
         # headers and footers often lie on a drawn shape, so their background may be dark
@@ -152,16 +159,16 @@ class _Walk:
                 boxes: list[str] = []
                 properties = child(each, "pPr")
                 initial += self._paragraph(each, boxes, dark_ground)
-                goes_on = _goes_on(properties)
-                if not number and (initial.strip() or not goes_on):
+                continues = goes_on(properties)
+                if not number and (initial.strip() or not continues):
                     number = self._number(properties)
-                if goes_on and not boxes:
+                if continues and not boxes:
                     continue
-                yield from filter(str.strip, (*_numbered(number, initial), *boxes))
+                yield from filter(str.strip, (*numbered(number, initial), *boxes))
                 number = initial = ""
                 continue
             if name in ("tbl", "sdt", "altChunk"):
-                yield from filter(str.strip, _numbered(number, initial))
+                yield from filter(str.strip, numbered(number, initial))
                 number = initial = ""
             if name == "tbl":
                 yield from self._table(each, dark_ground)
@@ -171,7 +178,7 @@ class _Walk:
                 yield from filter(str.strip, [formula(each)])
             elif name not in _LEFT_OUT:
                 yield from self._lines(each, dark_ground)
-        yield from filter(str.strip, _numbered(number, initial))
+        yield from filter(str.strip, numbered(number, initial))
 
     def _paragraph(self, paragraph: Element, boxes: list[str], dark_ground: bool) -> str:
         properties = child(paragraph, "pPr")
@@ -193,7 +200,7 @@ class _Walk:
         rows: list[list[Cell]] = []
         above: dict[int, tuple[int, int]] = {}
         headers = 0
-        for row in _descend(table, "tr"):
+        for row in descend(table, "tr"):
             properties = child(row, "trPr")
             if is_on(properties, "del", "hidden"):
                 continue
@@ -217,7 +224,7 @@ class _Walk:
         # a hostile file may state any number of empty columns; Word allows at most 63
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
         column = len(cells)
-        for cell in _descend(row, "tc"):
+        for cell in descend(row, "tc"):
             kind = child(cell, "tcPr")
             if is_on(kind, "cellDel"):
                 continue
@@ -251,21 +258,19 @@ class _Walk:
                 yield ground.fields.drawn[each]
             elif name in _MARKED:
                 yield self._mark(each, _alternative(parent) or ground.described)
-            elif name == "object" and (embedded := child(each, "OLEObject")) is not None:
-                yield self._mark(embedded, _alternative(each))
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
                 ground.boxes.extend(self._lines(each, dark_ground=True))
             elif name == "AlternateContent":
-                yield from self._inline(_chosen(each), ground)
+                yield from self._inline(chosen(each), ground)
             elif (text := self._referred(name, each)) is not None:
                 yield text
             else:
                 yield from self._inline(each, _described(each, ground))
 
     def _referred(self, name: str, element: Element) -> str | None:
-        """Return the text for a note, a comment, a diagram or a sign; None for other elements."""
+        """Return the text for a note, comment, diagram, object or sign; None for other elements."""
         if name in ("footnoteReference", "endnoteReference"):
             return self._note(name.removesuffix("Reference"), element)
         if name == "commentReference":
@@ -273,6 +278,8 @@ class _Walk:
             return ""
         if name == "relIds":
             return self._diagram(element)
+        if name == "object" and (embedded := child(element, "OLEObject")) is not None:
+            return self._mark(embedded, _alternative(element))
         return self._sign(element) if name == "sym" else None
 
     def _run(self, run: Element, ground: _Ground) -> str:
@@ -335,41 +342,6 @@ class _Walk:
                 text = " ".join(self._lines(self._note_texts[key], dark_ground=False)).strip()
                 if text:
                     yield f"[{number}] {text}" if number else text
-
-
-def _is_used(reference: Element, section: Element, has_even: bool) -> bool:
-    """Whether Word shows a header or footer; it keeps unused ones for first and even pages."""
-    kind = attribute(reference, "type")
-    return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
-
-
-def _numbered(number: str, text: str) -> list[str]:
-    return (f"{number} {text}" if number and text.strip() else text).split("\n")
-
-
-def _goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next.
-
-    It does if it is a drop cap, or if its end mark is hidden or was deleted.
-    """
-    if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
-        return True
-    end = child(properties, "rPr")
-    gone = child(end, "del") is not None or child(end, "moveFrom") is not None
-    return gone or is_on(end, "vanish")
-
-
-def _descend(parent: Element, name: str) -> Iterator[Element]:
-    for each in parent:
-        if name_of(each) == name:
-            yield each
-        elif name_of(each) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
-            yield from _descend(each, name)
-
-
-def _chosen(alternatives: Element) -> Element:
-    """If content has two forms, return the one that Word 2010 and later show."""
-    return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
 
 
 def _described(element: Element, ground: _Ground) -> _Ground:

@@ -36,7 +36,7 @@ class _Field:
 
 
 @dataclass(slots=True)
-class Fields:
+class WordFields:
     """The fields of a paragraph.
 
     ``unseen`` contains the elements inside instructions, which Word does not show. ``drawn`` maps
@@ -47,9 +47,9 @@ class Fields:
     drawn: dict[Element, str]
 
 
-def fields_of(paragraph: Element) -> Fields:
+def fields_of(paragraph: Element) -> WordFields:
     """Return the fields of a paragraph; a field that does not end in it hides nothing."""
-    fields = Fields(set(), {})
+    fields = WordFields(set(), {})
     elements: list[Element] = []
     opened: list[_Field] = []
     for each in paragraph.iter():
@@ -65,25 +65,28 @@ def fields_of(paragraph: Element) -> Fields:
     return fields
 
 
-def _mark(mark: Element, opened: list[_Field], elements: list[Element], fields: Fields) -> None:
+def _mark(mark: Element, opened: list[_Field], elements: list[Element], fields: WordFields) -> None:
     """Record the begin, the middle or the end of a field."""
     kind = attribute(mark, "fldCharType")
     if kind == "begin" and len(opened) < _DEEPEST:
         opened.append(_Field(len(elements)))
-    elif kind == "separate" and opened and opened[-1].in_instruction:
-        opened[-1].in_instruction = False
-        fields.unseen.update(elements[opened[-1].place :])
-    elif kind == "end" and opened:
-        ended = opened.pop()
-        if ended.in_instruction:
-            fields.unseen.update(elements[ended.place :])
-        text = "" if ended.shows else drawn_text("".join(ended.instruction))
-        if text:
-            fields.drawn[mark] = text
-            elements.append(mark)
-        if opened:
-            is_result = not opened[-1].in_instruction
-            opened[-1].shows = opened[-1].shows or (is_result and bool(text or ended.shows))
+    elif kind in ("separate", "end") and opened:
+        if opened[-1].in_instruction:
+            fields.unseen.update(elements[opened[-1].place :])
+        if kind == "end":
+            _end(mark, opened, elements, fields)
+        else:
+            opened[-1].in_instruction = False
+
+
+def _end(mark: Element, opened: list[_Field], elements: list[Element], fields: WordFields) -> None:
+    ended = opened.pop()
+    text = "" if ended.shows else drawn_text("".join(ended.instruction))
+    if text:
+        fields.drawn[mark] = text
+        elements.append(mark)
+    if opened and not opened[-1].in_instruction:
+        opened[-1].shows = opened[-1].shows or ended.shows or bool(text)
 
 
 def drawn_text(instruction: str) -> str:

@@ -123,6 +123,7 @@ def _bullet(level: _Level) -> str:
 
 
 def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_Level]:
+    """Return the nine levels of a list; an override replaces a level or its first number."""
     own_levels = {
         attribute(each, "ilvl") or "0": each
         for each in children(definition)

@@ -1,0 +1,43 @@
+"""Finds the paragraphs, rows and cells of a Word file that belong together or are unused."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from conflictscore.retrieval.reading.ooxml import attribute, child, is_on, name_of
+
+
+def is_used(reference: Element, section: Element, has_even: bool) -> bool:
+    """Whether Word shows a header or footer; it keeps unused ones for first and even pages."""
+    kind = attribute(reference, "type")
+    return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
+
+
+def numbered(number: str, text: str) -> list[str]:
+    """Return the lines of a paragraph, with its number before the first."""
+    return (f"{number} {text}" if number and text.strip() else text).split("\n")
+
+
+def goes_on(properties: Element | None) -> bool:
+    """Whether a paragraph continues in the next.
+
+    It does if it is a drop cap, or if its end mark is hidden or was deleted.
+    """
+    if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
+        return True
+    end = child(properties, "rPr")
+    gone = child(end, "del") is not None or child(end, "moveFrom") is not None
+    return gone or is_on(end, "vanish")
+
+
+def descend(parent: Element, name: str) -> Iterator[Element]:
+    """Yield the parts of a table with a name; tracked changes and controls may enclose them."""
+    for each in parent:
+        if name_of(each) == name:
+            yield each
+        elif name_of(each) in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
+            yield from descend(each, name)
+
+
+def chosen(alternatives: Element) -> Element:
+    """If content has two forms, return the one that Word 2010 and later show."""
+    return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
