@@ -3,9 +3,9 @@
 Such a claim has all the words of the passage, but states something else. Two texts exchange roles
 if the words before and after the same word have changed sides, or if two auxiliaries stand between
 exchanged words. In a passage with several numbers, a claim also exchanges roles if it gives the
-number of one name to another. Words such as "borders" and "resembles" relate both sides alike, so
-a text with such a word exchanges nothing. If a case is doubtful, it counts as no exchange. Time is
-linear in the lengths of the texts.
+number of one name to another, or if it says "from" for "until". Words such as "borders" and
+"resembles" relate both sides alike, so a text with such a word exchanges nothing. If a case is
+doubtful, it counts as no exchange. Time is linear in the lengths of the texts.
 """
 
 import re
@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from conflictscore.answering.claim_terms import numbers_in, plain_text, stem_of
+from conflictscore.answering.roles import opposite_limits
 from conflictscore.answering.word_lists import (
     AGENTS,
     AUXILIARIES,
@@ -68,7 +69,8 @@ def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
     if not all(token.stem in stems for token in theirs if token.stem):
         return ()
     around = _around_auxiliaries(own, theirs) or _around_a_word(own, theirs)
-    return tuple(dict.fromkeys(around or _with_another_number(claim, passage)))
+    others = around or _with_another_number(claim, passage)
+    return tuple(dict.fromkeys(others or opposite_limits(claim, passage)))
 
 
 @lru_cache(maxsize=256)  # each passage is compared with several claims

@@ -50,6 +50,18 @@ def differs_in_order(statement: str, rival: str) -> bool:
     return len(order) > 1 and (order == other_order) is changes_voice
 
 
+def opposite_limits(statement: str, rival: str) -> frozenset[str]:
+    """Return the words that limit a time from one side here and from the other side there.
+
+    An example is the 9 in "open until 9" and "open from 9".
+    """
+    first, second = _Roles.of(statement).directions, _Roles.of(rival).directions
+    sides = {frozenset(("start",)), frozenset(("end",))}
+    return frozenset(
+        term for term in first.keys() & second.keys() if {first[term], second[term]} == sides
+    )
+
+
 class _Roles(NamedTuple):
     """The roles of names in a statement, and its words of direction.
 
