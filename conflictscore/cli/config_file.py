@@ -38,6 +38,8 @@ _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
     {
+        "budget-seconds",
+        "context-window",
         "disputed",
         "duplicates",
         "effort",
@@ -46,6 +48,7 @@ _CHECK = frozenset(
         "judge",
         "judge-model",
         "labeler",
+        "look-further",
         "max-claims",
         "max-rounds",
         "method",
@@ -53,6 +56,7 @@ _CHECK = frozenset(
         "mode",
         "on-failure",
         "read-pages",
+        "reasoning-effort",
         "recording",
         "regeneration",
         "refusal",
@@ -122,7 +126,10 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
         here = here.parent
     settings = dict(table)
     for name in names:
-        table = table.get(name, {})
+        inner = table.get(name, {})
+        if not isinstance(inner, Mapping):
+            break  # an option with the same name as the command, such as "search"
+        table = inner
         settings |= table
     keys = _keys(ctx.command)
     return {

@@ -97,6 +97,15 @@ def test_a_file_that_an_editor_on_windows_wrote_is_read() -> None:
     assert "top-k: 0 is not in the range" in search("--docs", "notes").stderr
 
 
+def test_an_option_may_have_the_name_of_a_command() -> None:
+    Path("conflictscore.toml").write_text('docs = "notes"\nsearch = "corpus"\n')
+
+    refused = search()
+
+    assert refused.exit_code in (0, 2)
+    assert refused.exception is None or isinstance(refused.exception, SystemExit)
+
+
 def ask(*args: str) -> Result:
     return CliRunner().invoke(main, ["ask", "When was the lamp lit?", "--docs", "notes", *args])
 
@@ -115,6 +124,10 @@ def ask(*args: str) -> Result:
         "guard = false",
         "min-coverage = 0.1",
         "max-claims = 1",
+        "budget-seconds = 0.1",
+        'look-further = "off"',
+        "context-window = 900",
+        'reasoning-effort = "low"',
         'docs = "../theirs"',
         'docs = ["notes", "/etc"]',
     ],
