@@ -108,3 +108,26 @@ def test_signs_without_a_meaning_outside_their_font_are_marked_and_noted() -> No
 def test_what_is_no_document_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".odt", "log.odt")
+
+
+def test_controls_of_forms_are_read_by_their_state() -> None:
+    parts = (
+        "<checkbox id='a' label='Dogs' current-state='checked'/><checkbox id='b' label='Cats'/>"
+        "<radio id='c' label='By day' current-selected='true'/><text id='d' current-value='Ann'/>"
+        "<listbox id='e'><option label='no'/><option label='yes' current-selected='true'/></listbox>"
+    )
+    shown = " ".join(f"<control control='{name}'/>" for name in "abcdez")
+    data = odt(f"<forms><form>{parts}</form></forms><p>{shown}</p>")
+    assert read(data)[0] == ["☒ Dogs ☐ Cats ☒ By day Ann yes"]
+
+
+def test_bullets_that_say_yes_or_no_are_read() -> None:
+    styles = "".join(
+        f"<list-style name='{name}'><list-level-style-bullet level='1' bullet-char='{sign}'/></list-style>"
+        for name, sign in (("Yes", "✓"), ("No", "✗"), ("Dot", "•"))
+    )
+    lists = "".join(
+        f"<list style-name='{name}'><list-item><p>{text}</p></list-item></list>"
+        for name, text in (("Yes", "dogs"), ("No", "cats"), ("Dot", "birds"))
+    )
+    assert read(odt(lists, styles))[0] == ["✓ dogs", "✗ cats", "birds"]

@@ -181,3 +181,13 @@ def test_diagrams_objects_and_other_forms_are_read_or_marked() -> None:
 def test_what_is_no_presentation_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".pptx", "log.pptx")
+
+
+def test_bullets_that_say_yes_or_no_are_read() -> None:
+    paragraph = (
+        "<p><pPr><buFont typeface='{}'/><buChar char='{}'/></pPr><r><t>{}</t></r></p>".format
+    )
+    lines = (("Wingdings", "ü", "dogs"), ("Wingdings", "û", "cats"), ("Arial", "✓", "mice"), ("Arial", "•", "birds"))  # fmt: skip
+    body = "".join(paragraph(*line) for line in lines)
+    shape = f"<sp><nvSpPr><cNvPr/></nvSpPr><txBody>{body}</txBody></sp>"
+    assert read(slide_parts(shape))[0] == ["✓ dogs", "✗ cats", "✓ mice", "birds"]

@@ -62,3 +62,31 @@ def test_the_title_pictures_and_comments_are_read_or_noted() -> None:
 def test_what_is_no_such_file_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".rtf", "log.rtf")
+
+
+WHITE = "{\\colortbl;\\red255\\green255\\blue255;\\red0\\green0\\blue128;}"
+
+
+def box(states: str) -> str:
+    """A check box of a form."""
+    words = f"FORMCHECKBOX {{\\*\\formfield{{\\fftype1{states}}}}}"
+    return f"{{\\field{{\\*\\fldinst {words}}}{{\\fldrslt}}}}"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (f'{FONTS}5 {{\\field{{\\*\\fldinst SYMBOL 109 \\\\f "Symbol"}}{{\\fldrslt\\f1}}}}g', "5 μg"),
+        ("{\\field{\\*\\fldinst IF {\\field{\\*\\fldinst N}{\\fldrslt 5}} = 5}{\\fldrslt twelve}}", "twelve"),
+        ("{\\field{\\*\\fldinst PAGE}{\\fldrslt 7}}", "7"),
+        (box("\\ffres1") + box("\\ffres0\\ffdefres1") + box("\\ffres25\\ffdefres1") + box(""), "☒☐☒☐"),
+        ("E={\\mmath{\\*\\moMath{\\mf{\\mnum{\\mr 1}}{\\mden{\\mr a+b}}}}}", "E=1/(a+b)"),
+        ("{\\mmath{\\*\\moMath{\\md{\\mdPr{\\mbegChr [}{\\mendChr ]}}{\\me{\\mr x}}}}}", "[x]"),
+        (f"{WHITE}open {{\\cf1 secret}}end", "open end"),
+        (f"{WHITE}{{\\cf1\\highlight2 shown}} {{\\cf1\\chcbpat2 too}} {{\\cf2 blue}}", "shown too blue"),
+        (f"{WHITE}\\pard\\cbpat2{{\\cf1 shown}}\\par", "shown"),
+        (f"{WHITE}\\trowd\\clcbpat2\\cellx1\\intbl{{\\cf1 shown}}\\cell\\row\\pard", "shown"),
+    ],
+)  # fmt: skip
+def test_fields_boxes_formulas_and_white_text_are_read_as_shown(body: str, text: str) -> None:
+    assert read(rtf(body))[0] == [text]

@@ -151,6 +151,7 @@ CELLS = {
     ("struck text", ".rtf"): Cell(rtf(r"1932{\strike 1950}"), "1932", "1950"),
     ("pictures", ".rtf"): Cell(rtf(r"a {\pict 00}"), "a [picture]", "", MARKED),
     ("list numbers", ".rtf"): Cell(rtf(r"{\listtext 4. }Toll"), "4. Toll"),
+    ("formulas", ".rtf"): Cell(rtf(r"{\mmath{\*\moMath{\msSup{\me{\mr 10}}{\msup{\mr 6}}}}}"), "10^6"),
     ("symbols and checkboxes", ".rtf"): Cell(rtf(r"{\fonttbl{\f1\fcharset2 Symbol;}}5 {\f1 m}g"), "5 \u03bcg"),
     ("page headers and numbers", ".rtf"): Cell(rtf(r"{\header Log\par 7\par}a"), "Log\na", "7"),
     ("damaged content", ".rtf"): Cell(b"{", ""),
@@ -243,3 +244,13 @@ def test_a_notebook_is_read_with_its_code_and_outputs() -> None:
     for damaged in ("{", "[]", '{"cells": 5}'):
         with pytest.raises(UnreadableError, match="is not a notebook"):
             read(damaged, ".ipynb")
+
+
+def test_captions_have_no_pronunciations_and_outputs_only_what_a_line_shows_in_the_end() -> None:
+    captions = "WEBVTT\n\n00:01.000 --> 00:02.000\n<ruby>漢<rt>かん</rt></ruby>字\n"
+    (document,), _ = read_file(captions.encode(), ".vtt", "a.vtt")
+    assert document.text == "漢字"
+    output = {"output_type": "stream", "text": ["10 %\r50 %\rdone\n", "next\r\n"]}
+    cell = {"cell_type": "code", "source": "", "outputs": [output]}
+    (document,), _ = read_file(json.dumps({"cells": [cell]}).encode(), ".ipynb", "a.ipynb")
+    assert document.text == "done\nnext"

@@ -227,3 +227,29 @@ def test_cells_without_places_and_with_wrong_ones_are_read() -> None:
 def test_what_is_no_workbook_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):
         read_file(data, ".xlsx", "log.xlsx")
+
+
+def test_check_boxes_are_read_by_their_state() -> None:
+    controls = "".join(
+        f"<control shapeId='{n}' r:id='{kind}'/>" for n, kind in ((1, "on"), (2, "off"))
+    )
+    texts = "".join(
+        f"<twoCellAnchor><sp><nvSpPr><cNvPr id='{n}' hidden='1'/></nvSpPr><txBody><p><r><t>{text}</t></r></p></txBody></sp></twoCellAnchor>"
+        for n, text in ((1, "Dogs"), (2, "Cats"))
+    )
+    relations = "".join(
+        f'<Relationship Id="{name}" Type="http://x/{kind}" Target="{name}.xml"/>'
+        for name, kind in (("on", "ctrlProp"), ("off", "ctrlProp"), ("d", "drawing"))
+    )
+    data = packed(
+        {
+            "xl/workbook.xml": "<workbook xmlns:r='r'><sheets><sheet name='Log' r:id='s'/></sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": "<Relationships><Relationship Id='s' Type='http://x/worksheet' Target='s.xml'/></Relationships>",
+            "xl/s.xml": f"<worksheet xmlns:r='r'><sheetData><row><c><v>5</v></c></row></sheetData><controls>{controls}</controls></worksheet>",
+            "xl/_rels/s.xml.rels": f"<Relationships>{relations}</Relationships>",
+            "xl/on.xml": "<formControlPr objectType='CheckBox' checked='Checked'/>",
+            "xl/off.xml": "<formControlPr objectType='CheckBox'/>",
+            "xl/d.xml": f"<wsDr>{texts}</wsDr>",
+        }
+    )
+    assert read(data)[0] == ["Log", "5", "☒ Dogs", "☐ Cats"]

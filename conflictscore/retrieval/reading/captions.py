@@ -12,6 +12,9 @@ _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORE
 _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
 
 
+_PRONUNCIATION = re.compile(r"<rt(?:\.[^<>\s]{0,99})?>[^<>\n]{0,200}(?:</rt>|(?=</ruby>))")
+
+
 def read_captions(source: str) -> RichText:
     """Return the displayed lines in order; a line that the next cue repeats appears once.
 
@@ -35,5 +38,6 @@ def read_captions(source: str) -> RichText:
 
 
 def _words(line: str) -> str:
+    line = _PRONUNCIATION.sub("", line)
     named = _SPEAKER.sub(lambda tag: f"{tag[1].strip()}: ", line)
     return " ".join(unescape(_TAG.sub("", named)).split())

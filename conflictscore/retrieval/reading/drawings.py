@@ -17,7 +17,12 @@ from conflictscore.retrieval.reading.texts import mark
 from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.shaping.counting import letters, roman
 from conflictscore.retrieval.shaping.formulas import raised
-from conflictscore.retrieval.shaping.symbol_fonts import is_private, is_symbol_font, with_signs
+from conflictscore.retrieval.shaping.symbol_fonts import (
+    answer_of,
+    is_private,
+    is_symbol_font,
+    with_signs,
+)
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 _DEEPEST = 30
@@ -33,7 +38,17 @@ class Drawing:
 
     def __init__(self, package: Package, part: str, not_in_words: Counter[str]) -> None:
         self._package, self._related = package, package.related(part)
-        self._not_in_words = not_in_words
+        self._not_in_words, self._name = not_in_words, part
+
+    def labels(self) -> dict[str, str]:
+        """Map the number of each shape to its text; also of hidden shapes, as of controls."""
+        root = self._package.part(self._name)
+        shapes = (each for each in (root.iter() if root is not None else ()))
+        return {
+            attribute(properties_of(shape), "id") or "": " ".join(self.text(child(shape, "txBody")))
+            for shape in shapes
+            if name_of(shape) == "sp"
+        }
 
     def lines(self, shape: Element, depth: int = 0) -> list[str]:
         """Return the lines of a shape, or of all shapes in a group; empty if it is hidden."""
@@ -199,16 +214,10 @@ def _number(
     for deeper in [each for each in numbers if each > level]:
         del numbers[deeper]
     of_body = child(body, "lstStyle", f"lvl{level + 1}pPr")
-    bullets = (
-        each
-        for looks in (paragraph, of_body)
-        for each in children(looks)
-        if name_of(each) in ("buNone", "buChar", "buBlip", "buAutoNum")
-    )
-    bullet = next(bullets, None)
+    bullet = _bullet(paragraph) if _bullet(paragraph) is not None else _bullet(of_body)
     if bullet is None or name_of(bullet) != "buAutoNum":
         numbers.pop(level, None)
-        return ""
+        return _answer(bullet, child(paragraph, "buFont"), child(of_body, "buFont"))
     kind, start = bullet.get("type") or "arabicPeriod", bullet.get("startAt") or "1"
     # a hostile file may contain a number of any length
     first = int(start[:5]) if start.isascii() and start.isdecimal() else 1
@@ -216,6 +225,18 @@ def _number(
     number = last[1] + 1 if last[0] == f"{kind}{first}" else first
     numbers[level] = f"{kind}{first}", number
     return f"{_written(number, kind)} "
+
+
+def _bullet(looks: Element | None) -> Element | None:
+    kinds = ("buNone", "buChar", "buBlip", "buAutoNum")
+    return next((each for each in children(looks) if name_of(each) in kinds), None)
+
+
+def _answer(bullet: Element | None, *fonts: Element | None) -> str:
+    """Return a bullet that says yes or no, and a space; empty for other bullets."""
+    names = (attribute(font, "typeface") for font in fonts)
+    sign = answer_of(next(filter(None, names), ""), attribute(bullet, "char") or "")
+    return f"{sign} " if sign else ""
 
 
 def _level(paragraph: Element | None) -> int:

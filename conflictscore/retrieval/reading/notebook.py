@@ -61,7 +61,12 @@ def _output(output: Mapping[str, Any]) -> str:
         return whole_text(html).text
     if markdown := _joined(data.get("text/markdown")):
         return read_markdown(markdown).text
-    return _joined(data.get("text/plain")) or _joined(output.get("text"))
+    return _joined(data.get("text/plain")) or _overwritten(_joined(output.get("text")))
+
+
+def _overwritten(text: str) -> str:
+    """Return a printed text without what later text on the line overwrote (progress bars)."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -73,6 +73,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
         self._notes: list[str] = []
         self._boxes: list[str] = []
+        self._controls = {attribute(e, "id") or "": e for e in _form_parts(content)}
 
     def read(self) -> RichText:
         """Return the document's text, its title, and notes on content without words."""
@@ -195,6 +196,9 @@ class _Walk:
                 self._not_in_words["comment"] += 1
             elif name == "frame":
                 yield self._frame(each)
+            elif name == "control":
+                control = self._controls.get(attribute(each, "control") or "")
+                yield escape(_state(control)) if control is not None else ""
             elif name in ("p", "h", "list", "text-box"):
                 boxes, self._boxes = self._boxes, []
                 blocks = list(self._blocks([each], 1))
@@ -248,6 +252,26 @@ class _Walk:
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1
         return mark(kind, words)
+
+
+def _form_parts(content: Element) -> Iterator[Element]:
+    for forms in content.iter():
+        if name_of(forms) == "forms":
+            yield from forms.iter()
+
+
+def _state(control: Element) -> str:
+    """Return what a control of a form shows: its state or text, and its label."""
+    kind, label = name_of(control), attribute(control, "label") or ""
+    if kind in ("checkbox", "radio"):
+        states = (attribute(control, f"current-{name}") for name in ("state", "selected"))
+        first = (attribute(control, name) for name in ("state", "selected"))
+        state = next(filter(None, (*states, *first)), "")
+        return f"{'☒' if state in ('checked', 'true') else '☐'} {label}".strip()
+    if kind in ("listbox", "combobox") and not attribute(control, "current-value"):
+        options = (each for each in control if attribute(each, "current-selected") == "true")
+        return next((attribute(each, "label") or "" for each in options), "")
+    return attribute(control, "current-value") or attribute(control, "value") or label
 
 
 def _described(frame: Element) -> str:

@@ -6,9 +6,11 @@ from xml.etree.ElementTree import Element
 
 from conflictscore.retrieval.reading.ooxml import attribute, child, children, name_of
 from conflictscore.retrieval.shaping.counting import letters, roman
+from conflictscore.retrieval.shaping.symbol_fonts import answer_of
 
 _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
+_LEVEL_STYLES = ("list-level-style-number", "list-level-style-bullet", "outline-level-style")
 _GROUNDS = ("text", "paragraph", "table-cell", "graphic")
 # OpenDocument's codes for forms of numbers.
 _NUMBERS: dict[str, Callable[[int], str]] = {
@@ -103,7 +105,7 @@ class ListNumbers:
         self._levels = {
             attribute(level, "level") or "1": level
             for level in children(style)
-            if name_of(level) in ("list-level-style-number", "outline-level-style")
+            if name_of(level) in _LEVEL_STYLES
         }
         self._counts: dict[int, int] = {}
 
@@ -115,8 +117,10 @@ class ListNumbers:
         first = _whole(attribute(style, "start-value")) or 1
         number = self._counts[level] + 1 if level in self._counts else first
         self._counts[level] = _whole(start) or number
-        if style is None or not attribute(style, "num-format"):
+        if style is None:
             return ""
+        if not attribute(style, "num-format"):
+            return _answer(style)
         shown = _whole(attribute(style, "display-levels")) or 1
         numbers = (self._written(each) for each in range(max(1, level - shown + 1), level + 1))
         prefix, suffix = attribute(style, "num-prefix") or "", attribute(style, "num-suffix") or ""
@@ -125,6 +129,14 @@ class ListNumbers:
     def _written(self, level: int) -> str:
         kind = attribute(self._levels.get(str(level)), "num-format") or ""
         return _NUMBERS[kind](self._counts.get(level, 1)) if kind in _NUMBERS else ""
+
+
+def _answer(style: Element) -> str:
+    """Return a bullet that says yes or no, and a space; empty for other bullets."""
+    properties = child(style, "text-properties")
+    font = attribute(properties, "font-name") or attribute(properties, "font-family") or ""
+    sign = answer_of(font, attribute(style, "bullet-char") or "")
+    return f"{sign} " if sign else ""
 
 
 def _whole(text: str | None) -> int:

@@ -5,50 +5,32 @@ struck-out text, drops footnotes, and reads "5 μg" as "5 mg".
 """
 
 import codecs
-import re
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from xml.etree.ElementTree import SubElement
 
+from conflictscore.retrieval.reading.rtf_words import (
+    CHARSETS,
+    DESTINATIONS,
+    ESCAPED,
+    MARGINS,
+    MOST_GROUPS,
+    SIGNS,
+    SKIPPED,
+    STARRED,
+    TOKEN,
+    RtfField,
+    RtfPart,
+    RtfRows,
+    RtfState,
+)
 from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
+from conflictscore.retrieval.reading.word_fields import drawn_text
+from conflictscore.retrieval.reading.word_formulas import formula
 from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import with_signs
-from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
-
-# The tokens of RTF: control words with a number, bytes in hexadecimal, escaped signs, braces and
-# text.
-_TOKEN = re.compile(
-    rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,9})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
-    rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)|\\",
-    re.DOTALL,
-)
-_MOST_GROUPS = 1_000
-"""Maximum depth of nested groups."""
-_SIGNS = {
-    "tab": "\t", "line": "\n", "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
-    "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
-    "emspace": "\u2003", "enspace": "\u2002", "nestcell": " ", "nestrow": " ",
-}  # fmt: skip
-_ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": "", "\n": "\n", "\r": "\n"}
-_SKIPPED = frozenset(
-    (
-        "colortbl", "stylesheet", "listtable", "listoverridetable", "rsidtbl", "fldinst", "pn",
-        "nonshppict", "shprslt", "objdata", "sn", "sv", "author", "operator", "company", "comment",
-        "doccomm", "category", "subject", "keywords", "creatim", "revtim", "printim", "buptim",
-        "filetbl", "xmlnstbl", "objclass", "objname", "bkmkstart", "bkmkend", "template", "xe",
-        "tc", "manager", "hlinkbase", "atnid", "atnauthor",
-    )
-)  # fmt: skip
-_STARRED = frozenset(("shppict", "shpinst", "annotation", "ud", "nesttableprops"))
-"""Destinations that are marked as optional but are read nevertheless, since they contain text or
-objects to count."""
-_MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
-_CHARSETS = {
-    0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
-    161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
-    204: "cp1251", 222: "cp874", 238: "cp1250", 254: "cp437",
-}  # fmt: skip
 
 
 def read_rtf(data: bytes) -> RichText:
@@ -65,71 +47,30 @@ def read_rtf(data: bytes) -> RichText:
     return _Walk(data).read()
 
 
-@dataclass(slots=True)
-class _State:
-    """How the text of a group is shown, and the part of the document to which it belongs."""
-
-    part: str = "body"
-    is_hidden: bool = False
-    is_struck: bool = False
-    is_deleted: bool = False
-    position: str = ""
-    font: int = -1
-    skips: int = 1
-    is_new: bool = False
-    is_optional: bool = False
-
-
-@dataclass(slots=True)
-class _Part:
-    """A part of a document: its finished lines, its unfinished line, and its unfinished table."""
-
-    lines: list[str] = field(default_factory=list)
-    pieces: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    rows: list[list[Cell]] = field(default_factory=list)
-    headers: int = 0
-
-    def line(self) -> str:
-        """Return the unfinished line and start a new one."""
-        text = "".join(self.pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        self.pieces = []
-        return text
-
-    def close_table(self) -> None:
-        """Finish the current table and add its lines."""
-        self.lines += table_lines(grid(self.rows), self.headers)
-        self.rows, self.headers = [], 0
-
-    def close_line(self) -> None:
-        """Finish the current line; if it has text, first add the table that precedes it."""
-        if text := self.line().strip():
-            self.close_table()
-            self.lines.append(text)
-
-
 class _Walk:
     """Reads one document and collects the notes on it."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._state = _State()
-        self._stack: list[_State] = []
-        self._parts = {name: _Part() for name in ("body", "notes", "margins", "title")}
+        self._state = RtfState()
+        self._stack: list[RtfState] = []
+        self._parts = {name: RtfPart() for name in ("body", "notes", "margins", "title")}
         self._not_in_words: Counter[str] = Counter()
         self._fonts: dict[int, tuple[str, str]] = {}
         self._font_codec = ""
         self._codec = "cp1252"
         self._bytes = bytearray()
         self._to_skip = self._notes = 0
-        self._merged: list[str] = []
-        self._merges = self._font_name = ""
+        self._font_name = ""
+        self.rows = RtfRows(self._parts["body"])
         self._in_table = False
+        self._colors: list[list[int]] = [[0, 0, 0]]
+        self._grounds = {"paragraph": False, "page": False}
 
     def read(self) -> RichText:
         """Return the document's text, its title, and notes on content without words."""
         place = 0
-        while match := _TOKEN.match(self._data, place):
+        while match := TOKEN.match(self._data, place):
             place = match.end()
             if match["code"]:
                 self._byte(int(match["code"], 16))
@@ -163,14 +104,18 @@ class _Walk:
     def _brace(self, opens: bool) -> None:
         self._to_skip = 0
         if opens:
-            if len(self._stack) >= _MOST_GROUPS:
-                raise ValueError(f"its groups are nested more than {_MOST_GROUPS:,} deep")
+            if len(self._stack) >= MOST_GROUPS:
+                raise ValueError(f"its groups are nested more than {MOST_GROUPS:,} deep")
             self._stack.append(self._state)
             self._state = replace(self._state, is_new=True, is_optional=False)
         elif self._stack:
-            ended, self._state = self._state.part, self._stack.pop()
-            if ended != self._state.part and ended in self._parts:
-                self._parts[ended].close_line()
+            ended, self._state = self._state, self._stack.pop()
+            if ended.part != self._state.part and ended.part in self._parts:
+                self._parts[ended.part].close_line()
+            if ended.formula is not None and self._state.formula is None:
+                self._add(formula(ended.formula))
+            if ended.field is not None and ended.field is not self._state.field:
+                self._end_field(ended.field)
 
     def _sign(self, sign: str) -> None:
         if sign == "*":
@@ -178,7 +123,7 @@ class _Walk:
         elif sign in "\r\n":
             self._control("par", None)
         else:
-            self._add(_ESCAPED.get(sign, sign))
+            self._add(ESCAPED.get(sign, sign))
 
     def _control(self, word: str, number: int | None) -> None:
         state = self._state
@@ -187,17 +132,19 @@ class _Walk:
             self._destination(word)
         if word in _SWITCHES:
             setattr(state, _SWITCHES[word], number != 0)
-        elif word in _SIGNS:
-            self._add(_SIGNS[word])
+        elif word in SIGNS:
+            self._add(SIGNS[word])
         elif word in _COMMANDS:
             _COMMANDS[word](self, number)
 
     def _destination(self, word: str) -> None:
         """Begin the part of the document that the first word of a group names."""
         state = self._state
-        if state.part == "skipped":
+        if state.part in ("skipped", "instruction"):
             return
-        if word in _SKIPPED or (state.is_optional and word not in _STARRED):
+        if state.part == "formula" and state.formula is not None and word.startswith("m"):
+            state.formula = SubElement(state.formula, word[1:])
+        elif word in SKIPPED or (state.is_optional and word not in STARRED):
             state.part = "skipped"
         elif word == "pict":
             self._mark("picture")
@@ -209,12 +156,12 @@ class _Walk:
             self._parts["notes"].close_line()
             state.part, state.position = "notes", ""
             self._add(f"[{self._notes}] ")
-        elif word in _MARGINS:
-            state.part = "margins"
-        elif word in ("title", "fonttbl"):
-            state.part = "title" if word == "title" else "font"
-        elif word == "info":
-            state.part = "skipped info"
+        elif word in DESTINATIONS:
+            DESTINATIONS[word](state)
+        elif word == "background":
+            self._grounds["page"], state.part = True, "skipped"
+        else:
+            state.part = _PARTS.get(word, state.part)
         state.is_optional = False
 
     def _mark(self, kind: str) -> None:
@@ -225,7 +172,26 @@ class _Walk:
 
     def _is_seen(self) -> bool:
         state = self._state
-        return not (state.is_hidden or state.is_struck or state.is_deleted)
+        return not (state.is_hidden or state.is_struck or state.is_deleted or self._is_white())
+
+    def _is_white(self) -> bool:
+        """Whether the text is white on white; headers and shapes may have a dark background."""
+        state = self._state
+        may_be_dark = state.ground or state.in_shape or state.part == "margins"
+        if not state.color or may_be_dark or self.rows.is_filled or any(self._grounds.values()):
+            return False
+        known = state.color < len(self._colors)
+        return known and min(self._colors[state.color]) >= _WHITE
+
+    def _end_field(self, ended: RtfField) -> None:
+        """Add what a field without a stored result shows."""
+        text = drawn_text("".join(ended.instruction)) if not ended.shows else ""
+        if ended.is_check_box:
+            text = "☒" if ended.is_checked() else "☐"
+        if text:
+            self._add(text)
+        elif ended.shows and ended.outer is not None:
+            ended.outer.shows = True
 
     def _plain(self, text: bytes) -> None:
         skipped = min(self._to_skip, len(text))
@@ -252,12 +218,23 @@ class _Walk:
         state.is_new = False
         if state.part == "font":
             self._define_font(text)
+        elif state.part == "colors":
+            self._colors += (
+                [0, 0, 0] for _ in range(min(text.count(";"), _MOST_COLORS - len(self._colors)))
+            )
+        elif state.part == "instruction" and state.field is not None:
+            state.field.instruction.append(text)
+        elif state.part == "formula" and state.formula is not None and self._is_seen():
+            state.formula.set("val", text.strip())
+            SubElement(state.formula, "t").text = text
         part = self._parts.get(state.part)
         if part is None or not self._is_seen():
             return
         font = self._fonts.get(state.font, ("", ""))[0]
         text = with_signs(text, font, self._not_in_words)
         part.pieces.append(raised(text, state.position))
+        if state.field is not None and text.strip():
+            state.field.shows = True
 
     def unicode(self, number: int | None) -> None:
         """Add a character by its number, and skip the replacement that follows it."""
@@ -275,51 +252,9 @@ class _Walk:
         else:
             part.close_line()
 
-    def end_cell(self, _: int | None) -> None:
-        """End a cell of a table."""
-        body = self._parts["body"]
-        body.cells.append(" ".join(body.line().split()))
-
-    def end_row(self, _: int | None) -> None:
-        """End a row; a merged cell gets the text of the cell before or above it."""
-        body = self._parts["body"]
-        above = body.rows[-1] if body.rows else []
-        row: list[Cell] = []
-        for number, text in enumerate(body.cells):
-            merged = self._merged[number] if number < len(self._merged) else ""
-            if merged == "across" and row:
-                row[-1] = row[-1]._replace(columns=row[-1].columns + 1)
-            elif merged == "down" and number < len(above):
-                row.append(above[number])
-            else:
-                row.append(Cell(text))
-        body.rows.append(row)
-        body.cells = []
-
-    def begin_row(self, _: int | None) -> None:
-        """Begin the definition of a row."""
-        self._merged, self._merges = [], ""
-
-    def merge_across(self, _: int | None) -> None:
-        """Merge the cell that is being defined with the one before it."""
-        self._merges = "across"
-
-    def merge_down(self, _: int | None) -> None:
-        """Merge the cell that is being defined with the one above it."""
-        self._merges = "down"
-
-    def define_cell(self, _: int | None) -> None:
-        """End the definition of a cell."""
-        self._merged.append(self._merges)
-        self._merges = ""
-
-    def head(self, _: int | None) -> None:
-        """Make the row a header if all rows above it are headers."""
-        body = self._parts["body"]
-        body.headers += body.headers == len(body.rows)
-
     def reset_paragraph(self, _: int | None) -> None:
         """Reset the settings of the paragraph."""
+        self._grounds["paragraph"] = False
         self._in_table = False
 
     def enter_table(self, _: int | None) -> None:
@@ -331,6 +266,7 @@ class _Walk:
         state = self._state
         state.is_hidden = state.is_struck = state.is_deleted = False
         state.position, state.font = "", -1
+        state.color = state.ground = 0
 
     def raise_text(self, number: int | None) -> None:
         """Begin a superscript."""
@@ -347,7 +283,7 @@ class _Walk:
 
     def set_charset(self, number: int | None) -> None:
         """Set the encoding of the font that is being defined."""
-        self._font_codec = "latin-1" if number == 2 else _CHARSETS.get(number or 0, "")
+        self._font_codec = "latin-1" if number == 2 else CHARSETS.get(number or 0, "")
 
     def set_codec(self, number: int | None) -> None:
         """Set the encoding of the document."""
@@ -363,6 +299,37 @@ class _Walk:
         if self._state.part == "body":
             self._add(f"[{self._notes + 1}]")
 
+    def set_color(self, number: int | None) -> None:
+        """Set the colour of the text."""
+        self._state.color = number or 0
+
+    def set_ground(self, number: int | None) -> None:
+        """Set the colour behind the text."""
+        self._state.ground = number or 0
+
+    def fill_paragraph(self, _: int | None) -> None:
+        """Note that the paragraph has a background."""
+        self._grounds["paragraph"] = True
+
+    def fill_row(self, _: int | None) -> None:
+        """Note that a cell of the row has a background."""
+        self.rows.is_filled = True
+
+    def mix(self, place: int, number: int | None) -> None:
+        """Set a part of the colour that is being defined."""
+        if self._state.part == "colors":
+            self._colors[-1][place] = number or 0
+
+    def set_box(self, name: str, number: int | None) -> None:
+        """Set the state of a check box."""
+        if self._state.field is not None:
+            self._state.field.box[name] = number or 0
+
+    def set_box_kind(self, number: int | None) -> None:
+        """Make a field of a form a check box, if the number says so."""
+        if self._state.field is not None:
+            self._state.field.is_check_box = number == 1
+
     def _define_font(self, text: str) -> None:
         name, ended, _ = (self._font_name + text).partition(";")
         self._font_name = "" if ended else name
@@ -370,6 +337,14 @@ class _Walk:
             self._fonts[self._state.font] = name.strip(), self._font_codec
 
 
+_PARTS = {
+    **dict.fromkeys(MARGINS, "margins"),
+    "title": "title",
+    "fonttbl": "font",
+    "info": "skipped info",
+}
+_MOST_COLORS = 10_000  # a hostile file may define any number
+_WHITE = 0xFC  # a part of a colour that the eye cannot distinguish from white
 _SWITCHES = {
     "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",
 }  # fmt: skip
@@ -382,13 +357,13 @@ _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "pard": _Walk.reset_paragraph,
     "plain": _Walk.reset_text,
     "intbl": _Walk.enter_table,
-    "trowd": _Walk.begin_row,
-    "clmrg": _Walk.merge_across,
-    "clvmrg": _Walk.merge_down,
-    "cellx": _Walk.define_cell,
-    "trhdr": _Walk.head,
-    "cell": _Walk.end_cell,
-    "row": _Walk.end_row,
+    "trowd": lambda walk, _: walk.rows.begin_row(),
+    "clmrg": lambda walk, _: walk.rows.merge_across(),
+    "clvmrg": lambda walk, _: walk.rows.merge_down(),
+    "cellx": lambda walk, _: walk.rows.define_cell(),
+    "trhdr": lambda walk, _: walk.rows.head(),
+    "cell": lambda walk, _: walk.rows.end_cell(),
+    "row": lambda walk, _: walk.rows.end_row(),
     "super": _Walk.raise_text,
     "sub": _Walk.lower_text,
     "nosupersub": lambda walk, _: walk.raise_text(0),
@@ -397,4 +372,16 @@ _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "ansicpg": _Walk.set_codec,
     "pc": lambda walk, _: walk.set_codec(437),
     "chftn": _Walk.number_note,
+    "cf": _Walk.set_color,
+    "highlight": _Walk.set_ground,
+    "cb": _Walk.set_ground,
+    "chcbpat": _Walk.set_ground,
+    "cbpat": _Walk.fill_paragraph,
+    "clcbpat": _Walk.fill_row,
+    "red": lambda walk, number: walk.mix(0, number),
+    "green": lambda walk, number: walk.mix(1, number),
+    "blue": lambda walk, number: walk.mix(2, number),
+    "fftype": _Walk.set_box_kind,
+    "ffres": lambda walk, number: walk.set_box("now", number),
+    "ffdefres": lambda walk, number: walk.set_box("first", number),
 }

@@ -108,10 +108,25 @@ class _Workbook:
             self._hidden["row"] += table.hidden_rows
             self._hidden["column"] += table.hidden_columns
         yield from self._drawn(part)
+        yield from self._boxes(root, part)
         # Icons are noted once for a sheet. Data bars and colour scales are not noted, and neither
         # are the fill colours of cells.
         if any(name_of(each) == "iconSet" for each in root.iter()):
             self._not_in_words["set of icons"] += 1
+
+    def _boxes(self, root: Element, part: str) -> Iterator[str]:
+        """Yield a line for each check box and option button, with its state and label."""
+        controls = [each for each in root.iter() if name_of(each) == "control"]
+        related = self._package.related(part) if controls else {}
+        labels: dict[str, str] = {}
+        for kind, place in related.values():
+            if kind == "drawing":
+                labels |= Drawing(self._package, place, self._not_in_words).labels()
+        for number, relation in {c.get("shapeId"): attribute(c, "id") for c in controls}.items():
+            control = self._package.part(related.get(relation or "", ("", ""))[1])
+            if attribute(control, "objectType") in ("CheckBox", "Radio"):
+                state = "☒" if attribute(control, "checked") == "Checked" else "☐"
+                yield f"{state} {labels.get(number or '', '')}".strip()
 
     def _drawn(self, part: str) -> Iterator[str]:
         """Yield the lines of the shapes on a sheet, and count its comments.

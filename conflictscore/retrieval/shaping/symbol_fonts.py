@@ -12,6 +12,8 @@ _FIRST = 0x20  # the code of the first sign in each table
 _PRIVATE = 0xF000
 """Offset that Office adds to a symbol's code, which puts it in Unicode's private use area."""
 UNKNOWN_SIGN = "�"
+ANSWERS = frozenset("✓✔✗✘✕✖☑☒☐✅❌")
+"""Signs that say yes or no."""
 UNKNOWN_SIGN_NAME = "sign of an unknown font"
 
 _TABLES = {
@@ -86,6 +88,12 @@ def with_signs(text: str, font: str, not_in_words: Counter[str]) -> str:
         text = signs_of(font, map(ord, text))
         not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
     return text
+
+
+def answer_of(font: str, text: str) -> str:
+    """Return the sign of a bullet if it says yes or no, such as a check mark; otherwise empty."""
+    sign = signs_of(font, map(ord, text))
+    return sign if sign in ANSWERS else ""
 
 
 def _sign(table: str, code: int) -> str:
