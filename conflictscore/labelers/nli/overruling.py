@@ -40,7 +40,7 @@ class Overruling(NamedTuple):
 
 
 def _doubted(fact: str) -> str:
-    return f"doubtful: {fact}, which the model did not see"
+    return f"doubtful: {fact}, which models miss"
 
 
 _OF_DIFFERENCE = {
@@ -61,6 +61,11 @@ _OF_DIFFERENCE = {
         0.9,
     ),
 }
+# A model that sees the difference may be unsure, and then the documents of a claim would disagree.
+_OF_DIFFERENCE |= {
+    (Label.CONTRADICTS, what): _OF_DIFFERENCE[Label.SUPPORTS, what]
+    for what in (Difference.QUANTITY, Difference.NEGATION)
+}
 _OTHER_UNIT = Overruling(
     Label.IRRELEVANT, _doubted("the document has the claim's number only with another unit"), 0.6
 )
@@ -78,7 +83,7 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
     passage = passage[:_MOST_CHARS]
-    is_stated = _is_all_stated(claim, document) if label is Label.SUPPORTS else True
+    is_stated = _is_all_stated(claim, document)
     for sentence in sentences_of(passage):
         what = difference(claim, sentence)
         change = None if what is None else _OF_DIFFERENCE.get((label, what))
@@ -86,7 +91,9 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
             continue
         if change.label is Label.IRRELEVANT or is_stated_plainly(claim, sentence):
             return change
-    return None if is_stated else _of_unit(claim, passage, document)
+    if is_stated or label is Label.CONTRADICTS:
+        return None
+    return _of_unit(claim, passage, document)
 
 
 def _is_all_stated(claim: str, document: Document) -> bool:

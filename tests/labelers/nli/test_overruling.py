@@ -5,6 +5,7 @@ import pytest
 from conflictscore.labelers.nli.by_claim import NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.overruling import overruling
+from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Label
 from tests.labelers.judging import claim, document
@@ -36,7 +37,7 @@ def decided(of: str, text: str, label: Label, passage: str = "") -> Label | None
 )
 def test_the_same_statement_with_another_quantity_contradicts(of: str, text: str) -> None:
     assert decided(of, text, SUPPORTS) is CONTRADICTS
-    assert decided(of, text, CONTRADICTS) is None
+    assert decided(of, text, CONTRADICTS) is CONTRADICTS
 
 
 @pytest.mark.parametrize(
@@ -146,6 +147,16 @@ async def test_the_bundled_model_no_longer_supports_another_unit_and_says_why() 
         assert verdict.score is not None
         assert verdict.score <= 0.5  # so that a cascade asks its judge
         assert "another quantity" in (verdict.reasoning or "")
+
+
+async def test_documents_with_the_same_other_quantity_do_not_disagree() -> None:
+    notes = ("Zarafen leaflet: adults take 50 mg of Zarafen a day, with water.", "b")
+    documents = [document(LEAFLET), document(notes[0], title=notes[1], number=2)]
+    labeler = NliByClaim(NliLabeler.open())
+
+    [row] = await label_table(labeler, [claim(DOSE)], documents, meter=UsageMeter())
+
+    assert [verdict.label for verdict in row.labels] == [CONTRADICTS, CONTRADICTS]
 
 
 async def test_a_denial_gets_the_opposite_of_what_the_rule_says_of_its_statement() -> None:
