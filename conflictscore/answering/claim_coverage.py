@@ -43,7 +43,7 @@ from conflictscore.answering.word_lists import (
     YES,
     negations_in,
 )
-from conflictscore.json_answers import said_by
+from conflictscore.json_answers import json_values, said_by
 from conflictscore.markdown import Passage, passages
 from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
@@ -291,8 +291,19 @@ def states_nothing(answer: str, question: str) -> bool:
     """Return whether an answer is only a greeting, a refusal or a question, with nothing to check.
 
     Such an answer contains no number and no name that the question lacks. Its negations occur only
-    in refusals, and its other words are usual in greetings, refusals and questions.
+    in refusals, and its other words are usual in greetings, refusals and questions. An answer in
+    JSON states nothing if none of its values does; a number and a boolean always state something.
     """
+    values = json_values(answer)
+    if values is not None:
+        literals = [answer[value.start : value.end] for value in values]
+        nested = (
+            answer.count("{") + answer.count("[") > len(literals) + 1
+        )  # perhaps too deep to read
+        return not (nested and not literals) and all(
+            literal.startswith('"') and states_nothing(said_by(literal), question)
+            for literal in literals
+        )
     names = tells_names(answer)
     asked = terms_of(question, names=names)
     for part in passages(answer):

@@ -141,6 +141,7 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
                 study=[seed_run.folder for seed_run in plan.runs if seed_run is not planned_run],
             )
         )
+    _print_notes(run, plan, is_last=planned_run is plan.runs[-1])
     if len(plan.runs) == 1:
         _deliver(run, plan)
     if run.stopped:
@@ -154,17 +155,12 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
 
 
 def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
-    """Print the figures of a run on stdout, and its notes on stderr."""
+    """Print the figures of a run on stdout."""
     from conflictscore.benchmarks.harness.report.tables import print_figures
     from conflictscore.benchmarks.paper_figures import paper_figures
     from conflictscore.cli.common import plain_console
-    from conflictscore.reporting.figure_text import counted
 
     settings, benchmark, context = plan.settings, plan.benchmark, plan.setup.context
-    for note in run.notes:
-        click.echo(f"Note: {note}", err=True)
-    for why, count in _left_out(context.retriever).items():
-        click.echo(f"Note: this session skipped {counted(count, 'document')} {why}", err=True)
     if settings["as_json"]:
         click.echo(json.dumps(run.figures.to_json(), ensure_ascii=False, indent=2))
     else:
@@ -177,6 +173,19 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
             verbose=settings["verbose"],
         )
     click.echo(f"To see every flip on one page: conflictscore report {run.folder}", err=True)
+
+
+def _print_notes(run: "BenchmarkRun", plan: BenchPlan, *, is_last: bool) -> None:
+    """Print the notes of a run on stderr, and after the last one how many documents were skipped.
+
+    The runs of a plan share their retriever, which counts the documents of all of them.
+    """
+    from conflictscore.reporting.figure_text import counted
+
+    for note in run.notes:
+        click.echo(f"Note: {note}", err=True)
+    for why, count in _left_out(plan.setup.context.retriever).items() if is_last else ():
+        click.echo(f"Note: this session skipped {counted(count, 'document')} {why}", err=True)
 
 
 def _left_out(retriever: Any) -> Mapping[str, int]:

@@ -281,14 +281,9 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
     """Combine a document's labels for two statements into a label for both statements together.
 
-    If either label is SUPPORTS, so is the combined label. Otherwise, if either label is IRRELEVANT,
-    so is the combined label, since a document contradicts the statement only if it contradicts all
-    sides.
+    If either label is SUPPORTS, so is the combined label. Otherwise, the combined label is
+    CONTRADICTS only if both are, since a document contradicts the statement only if it contradicts
+    all sides. IRRELEVANT takes precedence over no label.
     """
-    pairs = (first, second)
-    for pair in pairs:
-        if pair.label is Label.SUPPORTS:
-            return pair
-    if first.label is second.label:
-        return first
-    return next((pair for pair in pairs if pair.label is Label.IRRELEVANT), first)
+    order = Label.SUPPORTS, Label.IRRELEVANT, Label.UNLABELLED, Label.CONTRADICTS
+    return min(first, second, key=lambda pair: order.index(pair.label))

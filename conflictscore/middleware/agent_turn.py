@@ -297,7 +297,11 @@ class AgentTurn:
         metadata = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
         update = {"content": settings.refusal, "id": None, "response_metadata": metadata}
         message = with_verdict(first.message.model_copy(update=update), run)
-        response = ModelResponse(result=[*first.response.result[:-1], message])
+        parts = first.response.result
+        # the calls that carry a structured answer go with it, and so do their results
+        answering = next(n for n, each in enumerate(parts) if isinstance(each, AIMessage))
+        place = len(parts) - 1 if first.response.structured_response is None else answering
+        response = ModelResponse(result=[*parts[:place], message])
         return ExtendedModelResponse(response, Command(update={"conflict": whole(run)}))
 
     def _uncheckable(self) -> Response:

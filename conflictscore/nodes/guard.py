@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from conflictscore.answering.answerer import announce
-from conflictscore.answering.claim_places import claims_in_place
+from conflictscore.answering.claim_places import claims_in_place, gaps_in_place
 from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.correcting.in_place import excerpt, explained
 from conflictscore.loop.scoring import renumbered, report_of
@@ -80,9 +80,13 @@ def _with_only(
     evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
     text = spliced(before.answer.text, [(c.start, c.end, c.after) for c in changes])
     answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
+    # a restored passage has the gaps that it had before
+    gaps = gaps_in_place(before.gaps, changes)
     return now.model_copy(
         update={
             "answer": explained(answer, changes, documents_of(state)),
             "report": report_of(evidence, state, context),
+            "gaps": gaps,
+            "unclaimed": "; ".join(gap.note for gap in gaps) or None,
         }
     )

@@ -216,6 +216,11 @@ def test_riders_negations_and_numbers_are_seen_in_many_languages(
         ("Hello! Napoleon lit it.", False),
         ("I'm sorry, it exploded and killed the keeper.", False),
         ("The lamp never burned.", False),
+        ('{"answer": "I don\'t know."}', True),
+        ("{}", True),
+        ('{"year": 1871}', False),
+        ('{"built": "Paris", "year": null}', False),
+        ('{"lit": true}', False),
     ],
 )
 def test_a_greeting_a_refusal_and_a_question_back_state_nothing(

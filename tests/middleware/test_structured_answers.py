@@ -285,3 +285,28 @@ def test_an_agents_structured_response(strategy: Any, approve: bool) -> None:
     assert state["conflict"]["checked"] == "fully"
     assert any(NOTE in note for note in state["conflict"]["notes"])
     assert f"{year}" in str(state["messages"][-1].content)
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
+def test_a_structured_answer_without_documents_is_refused_and_leaves_no_call_behind(
+    strategy: Any,
+) -> None:
+    world = StructuredWorld(answer=ANSWER) if strategy is ToolStrategy else JsonWorld(answer=ANSWER)
+    world.tools = ()
+    with OpenAIServer(world) as server:
+        judged = ConflictScoreMiddleware(
+            sources=(), require="fully", refusal="Please ask our staff.", **settings(server)
+        )
+        agent: Any = create_agent(
+            scripted_model(server), [], middleware=[judged], response_format=strategy(Lamp)
+        )
+        state = agent.invoke({"messages": [("user", QUESTION)]})
+
+    *_, last = state["messages"]
+    assert last.content == "Please ask our staff."
+    assert state["conflict"]["checked"] == "no"
+    calls = [call for each in state["messages"] for call in getattr(each, "tool_calls", ())]
+    assert "Lamp" not in [call["name"] for call in calls]
+    replies = [each.tool_call_id for each in state["messages"] if each.type == "tool"]
+    assert [call["id"] for call in calls] == replies
+    assert "1871" not in str(state["messages"])

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from conflictscore.nodes.guard import guard
-from conflictscore.records import Attempt, Change, ConflictReport, Document, RevisionAction
+from conflictscore.records import (
+    Attempt,
+    Change,
+    ConflictReport,
+    Document,
+    Gap,
+    GapKind,
+    RevisionAction,
+)
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
 OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
@@ -177,3 +185,25 @@ async def test_without_an_accepted_change_there_is_no_reason() -> None:
 
     assert update["draft"]["text"] == DOOR
     assert (update["draft"]["justification"], update["draft"]["cited"]) == (None, [])
+
+
+async def test_a_restored_passage_has_its_own_gaps_and_none_of_the_refused_draft() -> None:
+    answer = f"{LAMP} It is tall. {DOOR}"
+    tall, door = answer.index("It is tall."), answer.index(DOOR)
+    first = scored(
+        claim_with("++", LAMP, 1, (0, len(LAMP))), claim_with("+-", DOOR, 2, (door, len(answer)))
+    )
+    second = scored(claim_with("++", LAMP, 1), claim_with("--", GREEN, 2))
+    own = Gap(kind=GapKind.UNCLAIMED, note="not checked", passage=(tall, tall + 11))
+    of_draft = Gap(kind=GapKind.UNCLAIMED, note="in a replaced passage", passage=(door, door + 9))
+    before = attempt(first, answer).model_copy(update={"gaps": (own,)})
+    now = attempt(second, answer.replace(DOOR, GREEN), round=1).model_copy(
+        update={"gaps": (of_draft,), "unclaimed": of_draft.note}
+    )
+
+    update, _ = await guarded(before, now, revision(DOOR, GREEN, door, new_claims=(GREEN,)))
+
+    guarded_one = Attempt.model_validate(update["attempts"][-1])
+    assert guarded_one.answer.text == answer
+    assert guarded_one.gaps == (own,)
+    assert guarded_one.unclaimed == own.note

@@ -31,7 +31,12 @@ def hash_of(text: str) -> str:
 def session_files(folder: Path) -> list[Path]:
     """Return the transcript files in a run's folder, in the order of its sessions."""
     files = (folder / FOLDER).glob("session-*.jsonl.gz")
-    return sorted(files, key=lambda path: int(path.name.split("-")[1].split(".")[0]))
+    return sorted(files, key=session_number)
+
+
+def session_number(path: Path) -> int:
+    """Return the number in the name of a transcript file."""
+    return int(path.name.split("-")[1].split(".")[0])
 
 
 def read_transcript(path: Path) -> Iterator[dict[str, Any]]:

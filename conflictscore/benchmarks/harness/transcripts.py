@@ -43,6 +43,7 @@ from conflictscore.benchmarks.harness.transcript_files import (
     GZIP,
     hash_of,
     session_files,
+    session_number,
 )
 from conflictscore.errors import ConfigurationError, scrubbed
 from conflictscore.storage.private_files import owner_only, private_folder, remedy_for
@@ -112,13 +113,14 @@ class TranscriptWriter:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             if self._file is not None:
-                self._file.write(self._compress.flush(zlib.Z_FINISH))
-                self._file.close()
+                with self._file as file:
+                    self._write(file, self._compress.flush(zlib.Z_FINISH))
 
     def _opened(self) -> IO[bytes]:
         """Return this session's file, which is created with the next free number."""
         if self._file is None:
-            number = 1 + len(session_files(self._folder.parent))
+            numbers = map(session_number, session_files(self._folder.parent))
+            number = 1 + max(numbers, default=0)
             path = self._folder / f"session-{number}.jsonl.gz"
             try:
                 private_folder(self._folder)
@@ -149,13 +151,19 @@ class TranscriptWriter:
             text = "".join(f"{json.dumps(line)}\n" for line in (*lines, shared_call))
             content = self._compress.compress(text.encode())
             content += self._compress.flush(zlib.Z_SYNC_FLUSH)
-            try:
-                self._opened().write(content)
-            except OSError as error:
-                raise ConfigurationError(
-                    f"{self._folder}: cannot be written ({error.strerror}); {remedy_for(error)}, or"
-                    " give --no-transcripts"
-                ) from None
+            self._write(self._opened(), content)
+
+    def _write(self, file: IO[bytes], content: bytes) -> None:
+        """Write all of a content; an unbuffered file may accept only a part at a time."""
+        rest = memoryview(content)
+        try:
+            while rest:
+                rest = rest[file.write(rest) :]
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self._folder}: cannot be written ({error.strerror}); {remedy_for(error)}, or"
+                " give --no-transcripts"
+            ) from None
 
     def _parts(self, text: str, lines: list[dict[str, Any]]) -> list[str | dict[str, str]]:
         """Split a text into strings and references; new texts are appended to ``lines``."""

@@ -187,3 +187,20 @@ async def test_every_call_is_exported_with_whole_texts(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [{"run": "run", **call} for call in calls_of(tmp_path / "run")] == rows
+
+
+def test_a_session_gets_a_number_of_its_own_after_an_earlier_file_was_deleted(
+    tmp_path: Path,
+) -> None:
+    call = {"question": "q", "step": "loop", "key": "", "parameters": "{}", "messages": []}
+    for _ in range(2):
+        with TranscriptWriter(tmp_path) as writer:
+            writer.write({**call, "reply": "a reply"})
+    session_files(tmp_path)[0].unlink()
+    with TranscriptWriter(tmp_path) as writer:
+        writer.write({**call, "reply": "a later reply"})
+    assert [path.name for path in session_files(tmp_path)] == [
+        "session-2.jsonl.gz",
+        "session-3.jsonl.gz",
+    ]
+    assert [one["reply"] for one in calls_of(tmp_path)] == ["a reply", "a later reply"]

@@ -238,15 +238,19 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
         The number of charts written.
 
     Raises:
-        InputError: The runs have no figures to draw, or the folder is a file.
-        ConfigurationError: Matplotlib is not installed, or a file cannot be written.
+        InputError: The runs have no figures to draw, the folder is a file, or the folder or a file
+            in it cannot be written.
+        ConfigurationError: Matplotlib is not installed.
     """
     charts = pictures(runs)
     if not charts:
         raise InputError("there is nothing to draw, since no answer in these runs was judged")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a folder for the pictures")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another") from None
     for chart in charts:
         write_whole(folder / f"{chart.name}.svg", chart.image("svg"))
         write_whole(folder / f"{chart.name}.png", chart.image("png"))
