@@ -43,7 +43,7 @@ from conflictscore.answering.word_lists import (
     YES,
     negations_in,
 )
-from conflictscore.json_answers import json_values, said_by
+from conflictscore.json_answers import is_json, json_values, said_by
 from conflictscore.markdown import Passage, passages
 from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
@@ -294,16 +294,8 @@ def states_nothing(answer: str, question: str) -> bool:
     in refusals, and its other words are usual in greetings, refusals and questions. An answer in
     JSON states nothing if none of its values does; a number and a boolean always state something.
     """
-    values = json_values(answer)
-    if values is not None:
-        literals = [answer[value.start : value.end] for value in values]
-        nested = (
-            answer.count("{") + answer.count("[") > len(literals) + 1
-        )  # perhaps too deep to read
-        return not (nested and not literals) and all(
-            literal.startswith('"') and states_nothing(said_by(literal), question)
-            for literal in literals
-        )
+    if is_json(answer):
+        return _data_states_nothing(answer, question)
     names = tells_names(answer)
     asked = terms_of(question, names=names)
     for part in passages(answer):
@@ -319,6 +311,18 @@ def states_nothing(answer: str, question: str) -> bool:
         if terms.negations and not refuses:
             return False
     return True
+
+
+def _data_states_nothing(answer: str, question: str) -> bool:
+    """Return whether no value of an answer in JSON states anything."""
+    values = json_values(answer) or ()
+    if not values and answer.count("{") + answer.count("[") > 1:
+        return False  # it may be nested too deeply to be read
+    literals = [answer[value.start : value.end] for value in values]
+    return all(
+        literal.startswith('"') and states_nothing(said_by(literal), question)
+        for literal in literals
+    )
 
 
 def _unclaimed(
