@@ -40,6 +40,8 @@ Half of such labels are right, whatever the score of the model (``docs/findings/
 default thresholds of a cascade are all higher.
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+_SURE = 0.8
+"""Probability of a label from which a rule that agrees changes nothing; chosen by hand."""
 _MANY_WINDOWS = 16
 """Minimum number of windows of a document to which :func:`undoubted_window` applies its rule.
 
@@ -219,18 +221,24 @@ class NliLabeler:
         place, trap = undoubted_window(reading.claim.text, windows, reading.premises.windows)
         probabilities = self.calibration.probabilities(reading.logprobs[place])
         note = explained(trap) if trap else None
-        if (change := self._change(reading, place, verdict_on(probabilities))) is not None:
-            probabilities, note = change.probabilities, change.why
-            if reading.is_denial:
-                probabilities = _exchanged(probabilities)
         label = verdict_on(probabilities)
+        most = probabilities[label]
+        if (change := self._change(reading, place, label)) is not None:
+            decided = change.probabilities
+            decided = _exchanged(decided) if reading.is_denial else decided
+            if verdict_on(decided) is not label:
+                probabilities, note = decided, change.why
+                label = verdict_on(probabilities)
+                most = probabilities[label]
+            elif most < _SURE:
+                probabilities = decided  # the score remains that of the model
         score = 1.0 if note is None else MOST_DOUBTED
         snippet = reading.premises.windows[place].strip() or None
         return EvidenceLabel(
             claim=reading.claim.number,
             document=reading.document.number,
             label=label,
-            score=min(score, probabilities[label]),
+            score=min(score, most),
             probabilities=rounded(probabilities),
             reasoning=note,
             snippet=snippet,
