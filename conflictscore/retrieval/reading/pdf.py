@@ -19,7 +19,7 @@ from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
-from conflictscore.retrieval.reading.pdf_runs import PageRuns, TextRun
+from conflictscore.retrieval.reading.pdf_runs import PageRuns, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
 from conflictscore.retrieval.reading.pdf_words import JOINER
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
@@ -210,32 +210,29 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
-    page_runs, division = _divided_runs(page, sight, tables)
+    walls = _walls(tables)
+    page_runs = [*PageRuns(page, sight.may_be_unseen, walls)]
     if tables:
-        page_lines = [*lines(page_runs, division)]
-        complete = [table for table in tables if table.fits(page_lines)]
-        if len(complete) < len(tables):  # the lines of a drawing or a frame divide no text
-            tables = complete
-            page_runs, division = _divided_runs(page, sight, tables)
+        # the lines of a drawing or a frame divide no text, so runs divided there are joined again
+        page_lines = [*lines(page_runs, walls)]
+        tables = [table for table in tables if table.fits(page_lines)]
+        walls = _walls(tables)
     seen = sight.seen(page, page_runs)
     runs, marks = split_watermarks(seen)
     points = [(run.x, run.y) for run in seen] if objects.images or objects.shapes else []
     areas = pictures(objects.images, page.get_size(), points)
     read_areas = [*areas, *(table.area() for table in tables)]
     areas += drawings(objects.shapes, page.get_size(), points, read_areas)
-    return laid_out_with_grids(lines(runs, division), tables), marks, areas
+    return laid_out_with_grids(lines(runs, walls), tables), marks, areas
 
 
-def _divided_runs(
-    page: Any, sight: Sight, tables: Sequence[Grid]
-) -> tuple[list[TextRun], Callable[[float, float, float], bool] | None]:
-    """Return the runs of a page, and whether a table's line passes between two positions."""
-
-    def divides(left: float, right: float, y: float) -> bool:
-        return any(table.divides(left, right, y) for table in tables)
-
-    division = divides if tables else None
-    return [*PageRuns(page, sight.may_be_unseen, division)], division
+def _walls(tables: Sequence[Grid]) -> Walls | None:
+    """Return a function that gives the vertical lines of tables at a height, if there are any."""
+    if not tables:
+        return None
+    if len(tables) == 1:
+        return tables[0].walls_at
+    return lambda y: sorted(x for table in tables for x in table.walls_at(y))
 
 
 def _form_values(page: Any) -> Iterator[str]:

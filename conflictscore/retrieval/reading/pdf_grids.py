@@ -23,6 +23,7 @@ _NEAR = 3.0
 """Maximum distance, in points, between lines that coincide."""
 _MEET = 6.0
 """Maximum distance, in points, between lines that meet; cells may have white space around them."""
+_LEAST_CELL = 8.0  # points; in a narrower or lower cell, there is no room for text
 _MOST_COMPARISONS = 200_000
 """Maximum number of pairs of lines that are compared on a page, to limit the time."""
 _MOST_COLUMNS, _MOST_ROWS = 60, 300  # more lines are a drawing, not a table
@@ -60,9 +61,10 @@ class Grid:
         rights = [_x(line) for line in vertical] + [line.right for line in horizontal]
         bottoms = [_y(line) for line in horizontal] + [line.bottom for line in vertical]
         tops = [_y(line) for line in horizontal] + [line.top for line in vertical]
-        self.columns = _merged([*map(_x, vertical), min(lefts), max(rights)], _MEET)
-        self.rows = _merged([*map(_y, horizontal), min(bottoms), max(tops)], _MEET)[::-1]
+        self.columns = _merged([*map(_x, vertical), min(lefts), max(rights)], _LEAST_CELL)
+        self.rows = _merged([*map(_y, horizontal), min(bottoms), max(tops)], _LEAST_CELL)[::-1]
         self._leader: dict[_Cell, _Cell] = {}
+        self._walls_by_row: dict[int, list[float]] = {}
         if self.is_table():
             self._join_cells(vertical, horizontal)
 
@@ -112,18 +114,20 @@ class Grid:
         x, y = _middle(segment)
         return self._of(_Cell(self._row(y), self._column(x)))
 
-    def divides(self, left: float, right: float, y: float) -> bool:
-        """Whether a vertical line passes between two positions at this height."""
+    def walls_at(self, y: float) -> Sequence[float]:
+        """Return the positions of the vertical lines at a height, from left to right."""
         if not self.rows[-1] <= y <= self.rows[0]:
-            return False
+            return ()
         row = self._row(y)
-        between = range(
-            bisect_left(self.columns, left - _NEAR / 2), bisect_right(self.columns, right + 0.5)
-        )
-        inner = (place for place in between if 0 < place < len(self.columns) - 1)
-        return any(
-            self._of(_Cell(row, place - 1)) != self._of(_Cell(row, place)) for place in inner
-        ) or any(place in between for place in (0, len(self.columns) - 1))
+        if row not in self._walls_by_row:
+            last = len(self.columns) - 1
+            self._walls_by_row[row] = [
+                x
+                for place, x in enumerate(self.columns)
+                if place in (0, last)
+                or self._of(_Cell(row, place - 1)) != self._of(_Cell(row, place))
+            ]
+        return self._walls_by_row[row]
 
     def text_rows(self, segments: Sequence[Segment]) -> Iterator[PageLine]:
         """Yield the rows of the table with the text of these segments, with ``|`` between cells."""

@@ -5,11 +5,11 @@ real PDFs (docs/findings/reading.md).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from conflictscore.retrieval.reading.pdf_runs import GAP, SPACE, TextRun
+from conflictscore.retrieval.reading.pdf_runs import GAP, SPACE, TextRun, Walls, divides
 
 _SMALLER = 0.85
 """Maximum size of superscripts and subscripts, relative to the text beside them."""
@@ -48,12 +48,10 @@ class _Part:
     apart: bool = False
 
 
-def lines(
-    runs: Iterable[TextRun], divides: Callable[[float, float, float], bool] | None = None
-) -> Iterator[list[Segment]]:
+def lines(runs: Iterable[TextRun], walls: Walls | None = None) -> Iterator[list[Segment]]:
     """Yield the lines of a page, each as a list of segments from left to right.
 
-    ``divides`` says whether a line of a table passes between two positions at a height.
+    ``walls`` gives the vertical lines of tables at a height; they divide segments.
 
     Superscripts and subscripts are marked if they are numbers, signs or terms, as in 10^6 and
     x^n+1, or single letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not
@@ -68,9 +66,9 @@ def lines(
                 yield line.close()
             line = _OpenLine()
         line.add(run, is_raised=is_raised)
-        if divides and len(line.parts) > 1 and not is_raised:
+        if walls and len(line.parts) > 1 and not is_raised:
             before, part = line.parts[-2:]
-            part.apart = part.apart or divides(before.run.end, run.x, run.y)
+            part.apart = part.apart or divides(walls(run.y), before.run.end, run.x)
     if line.parts:
         yield line.close()
 

@@ -9,7 +9,8 @@ real PDFs (docs/findings/reading.md).
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -72,6 +73,18 @@ class TextRun(NamedTuple):
     slope: float
 
 
+Walls = Callable[[float], Sequence[float]]
+"""A function that returns the positions of vertical lines at a height, in ascending order."""
+_TOUCHING = 1.5, 0.5
+"""Maximum overlap, in points, of a line with the text at its left and at its right."""
+
+
+def divides(walls: Sequence[float], left: float, right: float) -> bool:
+    """Return whether a vertical line stands between the end of a text and the start of another."""
+    place = bisect_left(walls, left - _TOUCHING[0])
+    return place < len(walls) and walls[place] <= right + _TOUCHING[1]
+
+
 _NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
 
 
@@ -79,21 +92,21 @@ class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
     ``may_be_unseen`` is called for each object that draws text. If it returns true, the object's
-    text becomes a separate run. ``divides`` says whether a line of a table passes between two
-    positions at a height; the text is divided there.
+    text becomes a separate run. ``walls`` gives the vertical lines of tables at a height; they
+    divide the text.
     """
 
     def __init__(
         self,
         page: Any,
         may_be_unseen: Callable[[int], bool],
-        divides: Callable[[float, float, float], bool] | None = None,
+        walls: Walls | None = None,
     ) -> None:
         self._text_page = page.get_textpage()
         self._handle = address(self._text_page.raw)
         self._calls = calls()
         self._may_be_unseen = may_be_unseen
-        self._divides = divides
+        self._walls = walls
         self._crop = page.get_cropbox()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         self._place = memoryview(place).cast("B").cast("d")  # much faster to read than the array
@@ -275,8 +288,8 @@ class PageRuns:
         """Divide the text between two positions at the cuts; ``run`` is the first new run."""
         _, size, x, _, y, owner, breaks, spaced, slope = run
         runs: list[TextRun] = []
-        if self._divides:
-            cuts = sorted({*cuts, *self._cuts_at_lines(self._divides, start, end, y)})
+        if self._walls and (walls := self._walls(y)):
+            cuts = sorted({*cuts, *self._cuts_at_walls(walls, start, end)})
         for cut in dict.fromkeys(cuts):
             text = self.text[start:cut].rstrip()
             right = self.right(start + len(text))
@@ -287,16 +300,12 @@ class PageRuns:
         runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, slope))
         return runs
 
-    def _cuts_at_lines(
-        self, divides: Callable[[float, float, float], bool], start: int, end: int, y: float
-    ) -> Iterator[int]:
+    def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
         """Yield the positions of words that a line of a table separates from the word before."""
-        if not divides(self._crop[0], self._crop[2], y):
-            return
         right: float | None = None
         for word in _WORD.finditer(self.text, start, end):
-            self._calls.origin(self._handle, word.start(), self._x_address, self._y_address)
-            if right is not None and divides(right, self._place[0], y):
+            x = self.x(word.start())
+            if right is not None and divides(walls, right, x):
                 yield word.start()
             right = self.right(word.end())
 
