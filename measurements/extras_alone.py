@@ -93,7 +93,7 @@ _USES = {
         "from conflictscore.benchmarks.harness.statistics import proportion, require_statistics\n"
         "import jinja2, matplotlib.figure, pyarrow.parquet, genai_prices\n"
         "require_statistics(); print(proportion(3, 9))",
-        "Proportion",
+        "value=0.333",
     ),
     "docs": (
         "from conflictscore.retrieval.document_files import read_documents\n"

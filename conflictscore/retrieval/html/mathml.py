@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.shaping.formulas import grouped
+from conflictscore.retrieval.shaping.formulas import beside, grouped
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -26,7 +26,8 @@ def linear(node: "LexborNode") -> str:
 
 
 def _joined(node: "LexborNode") -> str:
-    return "".join(linear(part) for part in node.iter(include_text=True))
+    parts = node.iter(include_text=True)
+    return beside((linear(part), not part.is_text_node and part.tag == "mfrac") for part in parts)
 
 
 def _parts(node: "LexborNode", count: int) -> list[str]:

@@ -43,6 +43,7 @@ FILLER = (
         ('<ul><li><i class="fa fa-check"></i> Dogs<li><svg><title>No</title></svg> Cars</ul><p>Rated: <b role=img aria-label="4 of 5"></b></p>', ['✓ Dogs', 'No Cars', 'Rated: 4 of 5'], []),
         ('<table><tr><th>Toll<th>Due<tr><td>Dogs<td><b role=checkbox aria-checked=true></b><tr><td>Cars<td><svg role=img><desc>No</desc></svg></table>', ['Dogs | ☑', 'Cars | No'], []),
         ('<p>So <span class=MathJax>106</span><script type="math/tex">10^6</script> and <math><mfrac><mn>1</mn><mrow><mn>2</mn><mi>a</mi></mrow></mfrac></math>.</p>', ['So 10^6 and 1/(2a).'], ['106']),
+        ('<p>It takes <math><mn>2</mn><mfrac><mn>3</mn><mn>4</mn></mfrac></math> h, and <math><mfrac><mn>1</mn><mn>2</mn></mfrac><mi>m</mi></math> is lost.</p>', ['takes 2 3/4 h, and (1/2)m is lost'], ['23/4', '1/2m']),
         ('<p>10<span style="vertical-align:super">6</span> at 1.299,<sup>99</sup> €</p>', ['10^6 at 1.299,99 €'], ['106']),
         ('<ol style="list-style-type:upper-roman"><li>Opening<li>Toll</ol>', ['I. Opening', 'II. Toll'], []),
         ('<div style="white-space:pre-line">Vik 1932\nPoe 1940</div><textarea>Mid 1950</textarea>', ['Vik 1932 Poe 1940', 'Mid 1950'], []),
