@@ -151,11 +151,14 @@ def correction_input(
             "documents is empty; give at least one document to check the answer against"
         )
     is_asked = bool(question and question.strip())
+    count = len(documents) if isinstance(documents, list | tuple) else 0
+    # the loop notes how many documents have no text, so it gets them too
+    without_text = [{"text": ""}] * (count - len(read_documents))
     return {
         "question": question if question and is_asked else NO_QUESTION,
         "is_question_clear": is_asked,
         "draft_answer": answer,
-        "documents": [document.to_json() for document in read_documents],
+        "documents": [*(document.to_json() for document in read_documents), *without_text],
     }
 
 

@@ -6,6 +6,7 @@ from conflictscore.loop.framework_messages import question_place
 from conflictscore.loop.inputs import EMPTY_RUN, given_documents, read_question
 from conflictscore.loop.state import RagState, RunRuntime
 from conflictscore.loop.turns import history_of, turns_in
+from conflictscore.retrieval.search_notes import collecting
 
 
 async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -21,9 +22,11 @@ async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if place is not None and not str(question).strip():
         question = str(messages[place].text)
     question, options = read_question({**state, "question": question})
-    given_documents(state)
+    with collecting() as notes:
+        given_documents(state)
     turns = history_of(state["history"]) or turns_in(messages[: place or 0])
     history = [turn._asdict() for turn in turns]
     return {**EMPTY_RUN, "question": question, "asked": question, "options": options} | {
-        "history": history
+        "history": history,
+        "notes": notes,
     }

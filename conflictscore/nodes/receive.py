@@ -8,6 +8,7 @@ from conflictscore.loop.inputs import EMPTY_RUN, given_documents
 from conflictscore.loop.state import RagState, RunRuntime, plain_records
 from conflictscore.records import Answer
 from conflictscore.retrieval.duplicates import mark_duplicates, mark_in_thread
+from conflictscore.retrieval.search_notes import collecting
 
 _LONG_CHARS = 4000
 """Documents with at least this many characters in total are compared in a worker thread. Comparing
@@ -22,7 +23,8 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     text = answer.strip()
     if not text:
         raise InputError("the answer is empty")
-    documents = given_documents(state)
+    with collecting() as notes:
+        documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
     if sum(len(document.text) for document in documents) < _LONG_CHARS:
@@ -31,6 +33,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         documents = await mark_in_thread(documents)
     return {
         **EMPTY_RUN,
+        "notes": notes,
         "documents": plain_records(state, "documents", documents),
         "draft": Answer(text=text).to_json(),
         "run_id": runtime.context.run_id or uuid4().hex,

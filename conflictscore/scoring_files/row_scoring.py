@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypedDict
 from conflictscore.errors import InputError
 from conflictscore.loop.state import RunContext, attempts_of
 from conflictscore.records import Usage
+from conflictscore.retrieval.search_notes import collecting
 from conflictscore.scoring_files.columns import Columns
 from conflictscore.scoring_files.engine import score_answer, unscored_reason
 from conflictscore.scoring_files.input_rows import Row, Source, task_of
@@ -87,7 +88,8 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
         BudgetError: The budget is used up.
     """
     try:
-        task = task_of(row, columns)
+        with collecting() as remarks:
+            task = task_of(row, columns)
     except InputError as fault:
         return ScoredRow(failed_outcome(row.number, str(fault)), was_tried=False)
     state = await score_answer(context, task)
@@ -101,7 +103,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
         for pair in claim["labels"]:
             del pair["cached"]  # differs in a resumed run, which finds more in the cache
     error = unscored_reason(scored)
-    outcome = Outcome(row=row.number, error=error, report=report, notes=state["notes"])
+    outcome = Outcome(row=row.number, error=error, report=report, notes=[*remarks, *state["notes"]])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))
 
 

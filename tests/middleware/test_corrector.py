@@ -47,6 +47,13 @@ def test_an_answer_is_corrected_with_its_documents(server: OpenAIServer, documen
     assert run.report.conflicting
 
 
+def test_an_empty_document_is_left_out_with_a_note(server: OpenAIServer) -> None:
+    run = correct(ANSWER, [*TEXTS, "  "], QUESTION, **options(server))
+
+    assert (run.answer, len(run.documents)) == (CORRECTED, len(TEXTS))
+    assert any("1 of 4 documents" in note for note in run.notes)
+
+
 def test_without_a_question_prompts_hold_a_neutral_one(server: OpenAIServer) -> None:
     run = correct(ANSWER, DISAGREEING, **options(server))
 

@@ -120,6 +120,18 @@ async def test_a_row_is_scored_as_the_graph_scores_it(tmp_path: Path) -> None:
     assert summary.usage.to_json() == state["usage"]
 
 
+def test_an_empty_document_of_a_row_is_left_out_with_a_note(tmp_path: Path, out: Path) -> None:
+    fields = answer_row(3)
+    documents = ["", *fields["documents"], None]
+    score(write_lines(tmp_path / "in.jsonl", [{**fields, "documents": documents}]), out)
+
+    [outcome] = outcomes(out)
+    assert outcome["error"] is None
+    assert outcome["report"]["coverage"] == 1
+    counts = ["1 of 4 documents are null", "1 of 4 documents are empty"]
+    assert [note.split(",")[0] for note in outcome["notes"]] == counts
+
+
 def test_rows_with_faults_fail_and_say_why_and_stay_where_they_are(
     tmp_path: Path, out: Path
 ) -> None:
