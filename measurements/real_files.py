@@ -236,7 +236,9 @@ def read(file: RealFile, folder: Path) -> Reading:
         for document in documents
     )
     second = second_text(content, file.ending)
-    faults = faults_of(text, second)
+    # signs without a meaning are marked on purpose if a note says so
+    is_marked = any("\ufffd" in note for note in notes)
+    faults = faults_of(text.replace("\ufffd", " ") if is_marked else text, second)
     noted = any(note.kind in _PICTURE_NOTES for note in notes)
     if not noted and (place := _picture(content, file.ending)):
         faults["picture"] = [place]

@@ -120,7 +120,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         texts.append("\n".join(line.text for line in marked))
     both = [f"{text}\n{form}".strip() for text, form in zip(texts, values, strict=True)]
     empty = sum(not text for text in both)
-    text = _undivided("\n\n".join(filter(None, both)))
+    text = "\n".join([*dict.fromkeys(watermarks), _undivided("\n\n".join(filter(None, both)))])
     notes = []
     if sight.unsure:
         sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
@@ -131,7 +131,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))
-    return "\n".join([*dict.fromkeys(watermarks), text]), empty, notes
+    return text, empty, notes
 
 
 def _is_dynamic_form(file: Any) -> bool:
