@@ -76,6 +76,11 @@ class Folded(NamedTuple):
     """For each character, the offset in the original text at which its source ends."""
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a space-separated list, as a set."""
+    return frozenset(text.split())
+
+
 def fold(text: str) -> str:
     """Return a text in a form in which spellings that mean the same are equal.
 

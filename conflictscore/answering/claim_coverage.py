@@ -27,6 +27,7 @@ from conflictscore.answering.claim_statements import (
 )
 from conflictscore.answering.claim_terms import (
     SOURCE,
+    WORD_OR_NUMBER,
     Terms,
     numbers_in,
     plain_text,
@@ -72,7 +73,6 @@ _ORDER = re.compile(
     r"(?=[:.)]|\s[\u2013\u2014-])",
     re.IGNORECASE,
 )
-_WORD_OR_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _MOST_LISTED = 5  # maximum number of words listed in a note
 
 
@@ -357,7 +357,7 @@ def _as_written(terms: Iterable[str], text: str) -> tuple[str, ...]:
     """Return terms in the spelling and order of a text; terms that the text lacks come last."""
     left = dict.fromkeys(sorted(terms))
     written = []
-    for match in _WORD_OR_NUMBER.finditer(text):
+    for match in WORD_OR_NUMBER.finditer(text):
         term = match[0]
         forms = (term, stem_of(term), fold(term), *numbers_in(term))
         if form := next((form for form in forms if form in left), None):

@@ -12,11 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
-from conflictscore.answering.claim_terms import Terms, numbers_in, stem_of
+from conflictscore.answering.claim_terms import WORD_OR_NUMBER, Terms, numbers_in, stem_of
 from conflictscore.answering.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
 from conflictscore.scripts import fold
 
-_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
 _NEARBY = 2  # words before and after a word that count as its neighbours
 _COMMON = 0.5
@@ -76,7 +75,7 @@ def _loose_pairs(words: Sequence[str], claims: Sequence[Set[str]]) -> Iterator[s
 
 
 def _words(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text):
+    for match in WORD_OR_NUMBER.finditer(text):
         word = match[0]
         if word[0].isdigit():
             yield from numbers_in(word)

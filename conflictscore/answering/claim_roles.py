@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from conflictscore.answering.claim_terms import numbers_in, plain_text, stem_of
+from conflictscore.answering.claim_terms import WORD_OR_NUMBER, numbers_in, plain_text, stem_of
 from conflictscore.answering.roles import opposite_limits
 from conflictscore.answering.word_lists import (
     AGENTS,
@@ -26,7 +26,6 @@ from conflictscore.answering.word_lists import (
 )
 from conflictscore.scripts import fold
 
-_WORD = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_][\w'\u2019-]*")
 _NEAREST = 2  # words before and after a word that may have its roles: the parts of a name
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 _MOST_WORDS = 80  # words of a text that are compared; longer sentences are lists
@@ -76,7 +75,7 @@ def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
 @lru_cache(maxsize=256)  # each passage is compared with several claims
 def _tokens(text: str) -> tuple[_Token, ...]:
     tokens = list[_Token]()
-    for match in islice(_WORD.finditer(plain_text(text)), _MOST_WORDS):
+    for match in islice(WORD_OR_NUMBER.finditer(plain_text(text)), _MOST_WORDS):
         word = fold(match[0])
         tells = word not in FUNCTION_WORDS and word not in NEGATIONS and len(word) > 1
         is_name = bool(tokens) and match[0][0].isupper()
@@ -211,6 +210,6 @@ def _clause(text: str) -> _Clause:
 
 @lru_cache(maxsize=512)
 def _names(text: str) -> frozenset[str]:
-    words = [match[0] for match in _WORD.finditer(plain_text(text))]
+    words = [match[0] for match in WORD_OR_NUMBER.finditer(plain_text(text))]
     capitals = (word for word in words if word[0].isupper() and fold(word) not in FUNCTION_WORDS)
     return frozenset(map(stem_of, capitals))

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from conflictscore.scripts import word_set
+
 _LOOKED_AT = 2000  # characters of a text that are read to recognise its language, to save time
 
 
@@ -42,11 +44,6 @@ class Language(NamedTuple):
     either: str = ""
     others_say: str = ""
     stop: str = "."
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a space-separated list, as a set."""
-    return frozenset(text.split())
 
 
 LANGUAGES: dict[str, Language] = {

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from conflictscore.answering.languages import language_of, word_set
+from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import telling_terms
 from conflictscore.answering.word_lists import STEM
+from conflictscore.scripts import word_set
 
 _LEAST_STEM = 3  # stems of at most this many letters keep their ending
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear

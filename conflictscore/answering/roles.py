@@ -8,9 +8,9 @@ compared by their words alone.
 import re
 from typing import NamedTuple, Self
 
-from conflictscore.answering.languages import word_set
 from conflictscore.answering.word_lists import STEM
 from conflictscore.directions import DIRECTIONS
+from conflictscore.scripts import word_set
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
 # Words between a verb and its preposition that play no role themselves.

@@ -12,13 +12,12 @@ from conflictscore.answering.languages import (
     denies_in_any,
     language_of,
     opposite_word,
-    word_set,
     yes_or_no,
 )
 from conflictscore.answering.roles import differs_in_order
 from conflictscore.answering.word_lists import STEM
 from conflictscore.prompts import without_invisibles
-from conflictscore.scripts import terms_in
+from conflictscore.scripts import terms_in, word_set
 from conflictscore.values import (
     StatedValue,
     all_values_in,

@@ -12,9 +12,9 @@ import unicodedata
 from typing import NamedTuple
 
 from conflictscore.active_content import added_active_content
-from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.prompts.material import without_invisibles
+from conflictscore.scripts import word_set
 
 _QUESTION_CHARS = 2000  # number of characters of a question that are read
 _ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from conflictscore.answering.languages import word_set
 from conflictscore.answering.statements import telling_terms
 from conflictscore.records import Document
+from conflictscore.scripts import word_set
 
 # Number of characters of a document that are searched for a description. Documents introduce their
 # subject near the beginning.

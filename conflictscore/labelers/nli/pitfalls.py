@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from conflictscore.records import Label
-from conflictscore.scripts import fold
+from conflictscore.scripts import fold, word_set
 from conflictscore.sentences import sentence_starts
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
@@ -80,11 +80,11 @@ class _Sentence(NamedTuple):
 
 # Frequent words in several languages that say nothing about a subject. They have three letters or
 # more, since shorter words are left out anyway.
-_FUNCTION_WORDS = frozenset(
+_FUNCTION_WORDS = word_set(
     """the and was has had for are were its been being from with that this than then their there
     der die das den dem des ein eine einen einer und von vom war ist hat sind wurde les des une est
     dans par pour sur aux los las una uno del con por para fue era che non gli nel della dello stato
-    uma dos das com foi het een van werd zijn""".split()  # noqa: SIM905
+    uma dos das com foi het een van werd zijn"""
 )
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from conflictscore.directions import DIRECTIONS
 from conflictscore.labelers.nli.pitfalls import NEGATIONS
-from conflictscore.scripts import fold
+from conflictscore.scripts import fold, word_set
 from conflictscore.sentences import sentence_starts
 from conflictscore.values import StatedValue, values_in
 
@@ -27,20 +27,16 @@ _VALUE = "#"
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
-_PASSED_OVER = frozenset(
-    "a an the about around approximately roughly circa etwa rund environ unos".split()  # noqa: SIM905
-)
+_PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
 _NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
 # Words between two names that are the same in either order.
-_SYMMETRIC = frozenset(
+_SYMMETRIC = word_set(
     """and or und oder et ou y o e between near beside next opposite adjacent same equals resembles
-    differs different versus against married marries met meets borders""".split()  # noqa: SIM905
+    differs different versus against married marries met meets borders"""
 )
-_COPULAS = frozenset("is are was were be has have had been".split())  # noqa: SIM905
+_COPULAS = word_set("is are was were be has have had been")
 # Words of languages in which cases, rather than the order of words, express roles.
-_FREE_ORDER = frozenset(
-    "der die das den dem des ein eine einen einem einer und ist war wurde".split()  # noqa: SIM905
-)
+_FREE_ORDER = word_set("der die das den dem des ein eine einen einem einer und ist war wurde")
 _MONEY = frozenset(("€", "$", "£", "¥", "chf"))
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from conflictscore.retrieval.html.icons import is_icon
+from conflictscore.retrieval.html.list_numbers import counted
 from conflictscore.retrieval.html.style_sheets import selected, text_rules
-from conflictscore.retrieval.shaping.counting import greek, letters, roman
+from conflictscore.retrieval.html.styled import LIST_KINDS
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -175,19 +176,12 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _counted(number: int, style: str | None) -> str:
-    """Return a number in a list style of CSS; unknown styles are decimal."""
-    kind = (style or "").lower()
-    if number < 1:
-        return str(number)
-    if kind.endswith(("alpha", "latin")):
-        counted = letters(number)
-    elif kind.endswith("roman"):
-        counted = roman(number)
-    elif kind.endswith("greek"):
-        counted = greek(number)
-    else:
-        return f"{number:02}" if kind.endswith("leading-zero") else str(number)
-    return counted.upper() if kind.startswith("upper") else counted
+    """Return a number in a list style of CSS; unknown styles are decimal, and bullets are empty."""
+    name = (style or "").lower()
+    if name == "decimal-leading-zero":
+        return f"{number:02}"
+    kind = LIST_KINDS.get(name, "1")
+    return "" if kind == "none" else counted(number, kind)
 
 
 def _insert(node: "LexborNode", text: str, *, is_before: bool) -> None:

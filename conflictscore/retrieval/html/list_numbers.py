@@ -22,7 +22,7 @@ def number_lists(body: "LexborNode") -> None:
             first = item.child
             kind = item.attributes.get("type") or attributes.get("type") or "1"
             if first is not None:
-                _before_words(item, f"{_counted(number, kind)}. ")
+                _before_words(item, f"{counted(number, kind)}. ")
             number += -1 if backwards else 1
 
 
@@ -61,13 +61,14 @@ def _integer(text: str | None, default: int) -> int:
         return default
 
 
-def _counted(number: int, kind: str) -> str:
+def counted(number: int, kind: str) -> str:
+    """Return a number as a list of this kind shows it (the attribute ``type``)."""
     if kind in ("a", "A"):
-        counted = letters(number)
+        text = letters(number)
     elif kind in ("i", "I"):
-        counted = roman(number)
+        text = roman(number)
     elif kind == "α":
-        counted = greek(number)
+        text = greek(number)
     else:
-        counted = str(number)
-    return counted.upper() if kind in ("A", "I") else counted
+        text = str(number)
+    return text.upper() if kind in ("A", "I") else text

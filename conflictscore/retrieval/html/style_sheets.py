@@ -60,10 +60,13 @@ _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 
+_Weight = tuple[bool, int, int, int]
+
+
 class _Rule(NamedTuple):
     """A selector, its declarations, and its precedence over other rules (``weight``)."""
 
-    weight: tuple[bool, int, int, int]
+    weight: _Weight
     selector: str
     declarations: str
 
@@ -177,9 +180,14 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
             count += 1
             if count > _MOST_RULES:
                 return
-            ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
-            weight = "!important" in declarations, ids, classes, count + place
+            weight = _weight(selector, declarations, count + place)
             yield _Rule(weight, selector.strip(), declarations)
+
+
+def _weight(selector: str, declarations: str, place: int) -> _Weight:
+    """Return the precedence of a rule: of equal rules, the later one prevails."""
+    ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
+    return "!important" in declarations, ids, classes, place
 
 
 class TextRule(NamedTuple):
@@ -200,7 +208,7 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
     They include the rules for the boxes before and after an element's content, except for rules
     that hide their box.
     """
-    rules: list[tuple[tuple[bool, int, int, int], TextRule]] = []
+    rules: list[tuple[_Weight, TextRule]] = []
     for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
         if not wanted.search(declarations) or hides(declarations):
             continue
@@ -209,8 +217,7 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
             bare = _BOX.sub("", selector).strip() or "*"
             if _NOT_STATIC.search(bare) or len(rules) >= _MOST_RULES:
                 continue
-            ids, classes = len(_IDS.findall(bare)), len(_CLASSES.findall(bare))
-            weight = "!important" in declarations, ids, classes, len(rules)
+            weight = _weight(bare, declarations, len(rules))
             rules.append((weight, TextRule(bare, box[1].lower() if box else "", declarations)))
     return (rule for _, rule in sorted(rules))
 

@@ -21,7 +21,7 @@ _ROW = re.compile(r"(?:^|;)\s*display\s*:\s*table-row", re.IGNORECASE)
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|list-item)\b", re.IGNORECASE)
 _FLOAT = re.compile(r"(?:^|;)\s*(?:float|position)\s*:", re.IGNORECASE)
 _INLINE = frozenset(("a", "span", "b", "strong", "em", "i", "small", "label", "u", "font", "time"))
-_NUMBERS = {
+LIST_KINDS = {
     "lower-alpha": "a",
     "lower-latin": "a",
     "upper-alpha": "A",
@@ -48,7 +48,7 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> N
         if shifted := _SHIFTED.search(declarations):
             node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"
         if node.tag == "ol" and (style := _LIST.search(declarations)):
-            kinds = (_NUMBERS.get(word) for word in style[1].lower().split())
+            kinds = (LIST_KINDS.get(word) for word in style[1].lower().split())
             if kind := next(filter(None, kinds), ""):
                 node.attrs["type"] = kind
         if _PREFORMATTED.search(declarations):

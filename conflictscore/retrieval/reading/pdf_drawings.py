@@ -41,7 +41,7 @@ def drawings(
     return [
         whole
         for group in _groups(own)
-        if min(_width(whole := _around(group)), _height(whole)) >= _SMALLEST and _is_drawing(group)
+        if min((whole := _around(group)).width, whole.height) >= _SMALLEST and _is_drawing(group)
     ]
 
 
@@ -58,7 +58,7 @@ def _without_text(
         comparisons += high - low
         if comparisons > _MOST_COMPARISONS:
             return
-        if _width(shape.area) * _height(shape.area) < most and not any(
+        if shape.area.width * shape.area.height < most and not any(
             shape.area.holds(x, y) for y, x in by_height[low:high]
         ):
             yield shape
@@ -87,11 +87,11 @@ def _groups(shapes: Sequence[Shape]) -> Iterator[list[Shape]]:
 def _is_drawing(group: Sequence[Shape]) -> bool:
     """Whether shapes contain a large curve, or rectangles of different sizes as in a chart."""
     if any(
-        shape.points > _SIDES and min(_width(shape.area), _height(shape.area)) >= _SMALLEST_CURVE
+        shape.points > _SIDES and min(shape.area.width, shape.area.height) >= _SMALLEST_CURVE
         for shape in group
     ):
         return True
-    sizes = {(round(_width(shape.area)), round(_height(shape.area))) for shape in group}
+    sizes = {(round(shape.area.width), round(shape.area.height)) for shape in group}
     return len(sizes) >= _BARS
 
 
@@ -103,11 +103,3 @@ def _around(group: Sequence[Shape]) -> Area:
         max(area.right for area in areas),
         max(area.top for area in areas),
     )
-
-
-def _width(area: Area) -> float:
-    return area.right - area.left
-
-
-def _height(area: Area) -> float:
-    return area.top - area.bottom

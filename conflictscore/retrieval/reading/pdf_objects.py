@@ -38,6 +38,16 @@ class Area(NamedTuple):
     right: float
     top: float
 
+    @property
+    def width(self) -> float:
+        """The width in points."""
+        return self.right - self.left
+
+    @property
+    def height(self) -> float:
+        """The height in points."""
+        return self.top - self.bottom
+
     def holds(self, x: float, y: float) -> bool:
         """Whether a point lies within the area."""
         return self.left <= x <= self.right and self.bottom <= y <= self.top
@@ -110,7 +120,7 @@ class PageObjects:
         area = self._area(path)
         if area is None or len(self.vertical) + len(self.horizontal) > _MOST_LINES:
             return False
-        width, height = area.right - area.left, area.top - area.bottom
+        width, height = area.width, area.height
         if width <= _THIN and height >= _SHORTEST:
             self.vertical.append(area)
         elif height <= _THIN and width >= _SHORTEST:
@@ -174,9 +184,9 @@ def pictures(
     return [
         area
         for area in whole
-        if min(area.right - area.left, area.top - area.bottom) >= _SMALLEST
+        if min(area.width, area.height) >= _SMALLEST
         and not (
-            (area.right - area.left) * (area.top - area.bottom) > _BACKGROUND * width * height
+            area.width * area.height > _BACKGROUND * width * height
             and any(area.holds(x, y) for x, y in points)
         )
     ]
@@ -187,7 +197,7 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
     marked = list(lines)
     for area in sorted(areas, key=lambda area: -area.top):
         place = next(_places(marked, area), len(marked))
-        marked.insert(place, PageLine(_MARK, area.bottom, area.top - area.bottom))
+        marked.insert(place, PageLine(_MARK, area.bottom, area.height))
     return marked
 
 
