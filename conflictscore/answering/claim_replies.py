@@ -6,7 +6,7 @@ from itertools import accumulate, takewhile
 from operator import and_
 
 from conflictscore.answering.list_marks import FULL_STOP, ReplyLine, lines_of, without_titles
-from conflictscore.models.json_replies import json_texts
+from conflictscore.models.json_lists import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 
@@ -30,6 +30,13 @@ _NOTHING = re.compile(
 _NOT_WORDS = " \t*_#`-–—.,;:()[]{}\"'"
 # Bold or italic text in Markdown.
 _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
+# A label in bold before a claim, as in "**Opening:** The museum opened in 1901."
+_LABEL = re.compile(r"\*\*(?P<label>[^*:\uff1a]{1,60})(?:[:\uff1a]\*\*|\*\*\s?[:\uff1a])\s*(?=\S)")
+_WORD = re.compile(r"[^\W\d_]+")
+_LABEL_WORDS = 3  # maximum number of words of a label that is left out
+_SHORTEST_STEM, _LONGEST_ENDING = 4, 3
+"""Letters that two forms of a word share at least, and that each has after them at most: "opening"
+and "opened", but not "internal" and "international"."""
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
@@ -69,7 +76,9 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     else:
         lines = lines_of("\n".join(" ".join(text.split()) for text in json_claims))
         texts = [line.text for line in lines if not line.is_heading]
-    plain_texts = (_STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else t for t in texts)
+    plain_texts = (
+        _STYLED.sub(r"\g<inside>", t) if _STYLED.fullmatch(t) else _without_label(t) for t in texts
+    )
     return each_once(text for text in plain_texts if _says_something(text))
 
 
@@ -88,6 +97,34 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
     if lines and not texts:
         raise ValueError("it had headings but no claims")
     return texts
+
+
+def _without_label(text: str) -> str:
+    """Return a claim without a bold label before it, if the claim itself has the label's words.
+
+    Otherwise, the label may be the claim's subject, as in "**Ada Holm:** Built the museum." A word
+    with the same letters and capitals in both may be a name, so it does not count as repeated.
+    """
+    label = _LABEL.match(text)
+    if label is None:
+        return text
+    claim = text[label.end() :]
+    words = _WORD.findall(label["label"])
+    own_words = frozenset(_WORD.findall(claim.partition("||")[0]))
+    is_repeated = all(any(_is_other_form(word, own) for own in own_words) for word in words)
+    return claim if words and len(words) <= _LABEL_WORDS and is_repeated else text
+
+
+def _is_other_form(word: str, own: str) -> bool:
+    """Return whether two words are forms of the same word, but are not written alike."""
+    if word == own:
+        return False
+    word, own = word.casefold(), own.casefold()
+    shared = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, own, strict=False))
+    )
+    is_stem = shared >= _SHORTEST_STEM and max(len(word), len(own)) - shared <= _LONGEST_ENDING
+    return word == own or is_stem
 
 
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:

@@ -85,7 +85,8 @@ async def dispatch(
                 if trouble.kind in {"refused", "late"}:
                     limit.refused(began)
                 seconds_spent = time.monotonic() - first_sent
-                wait = retries.wait(trouble, attempt, seconds_spent) if retries else None
+                refusals = limit.refusals if trouble.kind == "refused" else 0
+                wait = retries.wait(trouble, attempt, seconds_spent, refusals) if retries else None
                 if wait is None:
                     raise
                 if _is_let_rest(trouble, attempt, limit):

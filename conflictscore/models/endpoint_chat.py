@@ -23,6 +23,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr
 
 from conflictscore.models.http_clients import HttpClients
+from conflictscore.models.json_text import loads
 from conflictscore.models.loop_clients import LoopClients
 from conflictscore.models.provider_faults import error_in_completion
 from conflictscore.models.usage import UsageMeter, known_tokens
@@ -138,7 +139,8 @@ class EndpointChat(ChatOpenAI):
 
         Responses that differ from OpenAI's form are repaired first: choices and tool calls in other
         shapes, and impossible token counts. The message keeps the refusal, the original provider's
-        finish reason and, if the reply has no text, its reasoning.
+        finish reason and, if the reply has no text, its reasoning. If an argument of a tool call
+        occurs twice, the message keeps the calls as they were sent.
 
         Raises:
             openai.APIError: The body of a response with status 200 reports an error.
@@ -162,6 +164,9 @@ class EndpointChat(ChatOpenAI):
             thought = next(filter(None, map(choice_message.get, _THOUGHTS)), None)
             if thought and not message.text:
                 message.additional_kwargs["reasoning_content"] = thought
+            calls = choice_message.get("tool_calls")
+            if isinstance(calls, list) and any(map(_is_ambiguous, calls)):
+                message.additional_kwargs["tool_calls"] = calls
             if "refusal" in choice_message:
                 message.additional_kwargs["refusal"] = choice_message["refusal"]
         if isinstance(response, openai.BaseModel):
@@ -237,6 +242,12 @@ def _mended_call(call: Any) -> Any:
         with suppress(ValueError):
             arguments = str(json.loads(arguments))
     return {**call, "function": {**function, "arguments": arguments}}
+
+
+def _is_ambiguous(call: Any) -> bool:
+    """Return whether a field of a call's arguments has two values; LangChain keeps only one."""
+    function = call.get("function") if isinstance(call, Mapping) else None
+    return isinstance(function, Mapping) and loads(function.get("arguments") or "") is None
 
 
 def _copy_parsed(response: openai.BaseModel, answer: ChatResult) -> None:

@@ -1,8 +1,8 @@
-"""Reads the single JSON object, or the list of texts, in a model's reply.
+"""Reads the single JSON object in a model's reply.
 
 A reply that is not plain JSON is repaired by json-repair. The repaired value is used only if it has
-every field of the reply exactly once. Nothing is guessed, and nothing that was cut off is
-completed.
+every field of the reply exactly once. A reply without JSON may have the same fields in YAML or in
+tags. Nothing is guessed, and nothing that was cut off is completed.
 """
 
 import json
@@ -15,32 +15,30 @@ from typing import Any, NamedTuple
 from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
+from conflictscore.models.json_text import (
+    BRACKETS,
+    DEPTH,
+    REPAIRABLE_CHARS,
+    UNSEEN,
+    bracketed,
+    loads,
+)
+from conflictscore.models.marked_replies import tagged_fields, yaml_fields
 from conflictscore.models.replies import FormlessReplyError, is_empty, reply_text
 from conflictscore.records import encodable
 
-_REPAIRABLE_CHARS = 64_000
-"""Maximum number of characters of a reply to repair.
-Longer replies are not verdicts and take long to repair."""
 _MOST_UNCLOSED = 50
 """Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
-_RESTARTS = 16  # unclosed brackets that are skipped; the bound keeps the time linear
-_DEPTH = (
-    6  # maximum levels of nesting that are searched; services that wrap replies add one or two each
-)
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
 """Fields that may contain an object as text. Text in other fields may quote a document."""
-_BRACKETS = {"{": "}", "[": "]"}
-_JSON_MARK = re.compile(r'["\\{}\[\]]')
+# A word before a colon, with or without quotation marks: the name of a field.
 _FIELD = re.compile(
     r"(?P<open>(?:[\"'“”„«‹「『]\s?)?)\b(?P<name>\w+)\b(?:\s?[\"'“”«»\u203a」』])?\s{0,20}[:\uff1a]"
 )
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A placeholder that a reply copied from the prompt instead of writing a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»‹\u203a「」『』\uff02\uff1a\uff0c", '"' * 12 + ":,")
-_UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # begins or ends a code block
-_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")  # such as "claims = ["
-_TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
+"""Maps typographic quotation marks, colons and commas to the signs of JSON."""
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
@@ -54,6 +52,11 @@ class _Form(NamedTuple):
     aliases: Mapping[str, str]
     """Maps other field names that models use to the names of the needed fields."""
 
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names of the needed fields, and their aliases."""
+        return self.needed | self.aliases.keys()
+
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return the fields with aliases replaced; None if a needed field is missing."""
         if self.needed <= fields.keys():
@@ -61,11 +64,11 @@ class _Form(NamedTuple):
         own = {self.aliases.get(name, name): part for name, part in fields.items()}
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
-    def within(self, json_value: Any, depth: int = _DEPTH) -> Iterator[dict[str, Any]]:
+    def within(self, json_value: Any, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
         """Yield the objects of this form in a JSON value, which may be such an object itself."""
         if not depth:
             return
-        if isinstance(json_value, str) and json_value.lstrip()[:1] in {*_BRACKETS, '"'}:
+        if isinstance(json_value, str) and json_value.lstrip()[:1] in {*BRACKETS, '"'}:
             yield from self.within(loads(json_value), depth - 1)
         elif isinstance(json_value, list):
             yield from self._within_list(json_value, depth)
@@ -78,7 +81,7 @@ class _Form(NamedTuple):
         ]
         all_mappings = bool(elements) and all(isinstance(element, Mapping) for element in elements)
         if self.listed and not objects and all_mappings:
-            # the reply lacks the object around its list
+            # the reply lacks the object around its list, as in ``[{"claim": …}, …]``
             return [{self.listed: elements}]
         return objects
 
@@ -122,20 +125,24 @@ def json_reply(
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
     JSON are ignored. Broken JSON is repaired if only one reading is possible and the object then
     has every written field exactly once. Such faults are missing commas or quotes, trailing commas,
-    comments, single or typographic quotes, and raw line breaks. A bare list of objects is read as
-    the field ``list_field``. ``aliases`` maps other names to the needed ones.
+    comments, single or typographic quotes, and raw line breaks. A text without JSON is read if all
+    of it is YAML, or elements in tags. A bare list of objects is read as the field ``list_field``.
+    ``aliases`` maps other names to the needed ones.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.
     """
     form = _Form(needed_fields, list_field, aliases or {})
-    calls = [call["args"] for call in message.tool_calls]
-    if calls and (json_object := form.sole(form.within(loads(json.dumps(calls, default=str))))):
+    arguments = _arguments(message)
+    contents = [*map(loads, arguments)]
+    if json_object := form.sole(form.within(contents)):
         return json_object
-    broken = [str(call["args"] or "") for call in message.invalid_tool_calls]
-    if len(broken) + len(calls) > 1:
-        raise ValueError(f"it made {len(broken) + len(calls)} tool calls instead of one")
-    text = broken[0] if broken else reply_text(message)
+    if len(arguments) > 1:
+        raise ValueError(f"it made {len(arguments)} tool calls instead of one")
+    text = arguments[0] if contents == [None] else reply_text(message)
+    # in a verdict in tags, the element <reasoning> would look like a block of reasoning
+    if json_object := form.sole(form.within(tagged_fields(message.text, form.names))):
+        return json_object
     if not text.strip():
         reasoning = message.additional_kwargs.get("reasoning_content")
         if not isinstance(reasoning, str):
@@ -147,14 +154,36 @@ def json_reply(
     return _object_in(text, form)
 
 
+def _arguments(message: AIMessage) -> list[str]:
+    """Return the arguments of each call in a reply, as JSON text; calls without any are left out.
+
+    LangChain's parser keeps only the last of two fields with the same name. So if a client kept the
+    text that the server sent, the text is returned.
+    """
+    calls = message.additional_kwargs.get("tool_calls")
+    if isinstance(calls, list) and len(calls) == len(message.tool_calls):
+        functions = [call.get("function") for call in calls if isinstance(call, Mapping)]
+    else:
+        functions = [{"arguments": call["args"]} for call in message.tool_calls]
+    functions += [{"arguments": call["args"]} for call in message.invalid_tool_calls]
+    # servers with OpenAI's first form of calls send a single call in this field
+    functions = functions or [message.additional_kwargs.get("function_call")]
+    arguments = [call.get("arguments") for call in functions if isinstance(call, Mapping)]
+    texts = (each if isinstance(each, str) else json.dumps(each, default=str) for each in arguments)
+    return [text for text in texts if not is_empty(text)]
+
+
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
-    text = text.translate(_UNSEEN)
-    whole = loads(text) if text.lstrip()[:1] in {*_BRACKETS, '"'} else None
+    text = text.translate(UNSEEN)
+    whole = loads(text) if text.lstrip()[:1] in {*BRACKETS, '"'} else None
     if whole is not None and (json_object := form.sole(form.within(whole))):
         return json_object  # plain JSON, like most replies, needs no further search
     typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # as escaped for Markdown
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
-        if json_object := _one_of(_bracketed(variant), parse, variant, form):
+        if json_object := _one_of(bracketed(variant), parse, variant, form):
+            return json_object
+    for fields in (tagged_fields(text, form.names), yaml_fields(text, form.names)):
+        if json_object := form.sole(form.within(fields)):
             return json_object
     raise FormlessReplyError(_NOT_ONE_OBJECT, empty=is_empty(text))
 
@@ -174,72 +203,15 @@ def _one_of(
         objects += inside
     sole = form.sole(objects)
     everywhere = _fields_written(text, quoted_only=True)
-    marks = {*form.needed, *form.aliases}
-    if sole and any(everywhere[name] != fields_in_parts[name] for name in marks):
+    if sole and any(everywhere[name] != fields_in_parts[name] for name in form.names):
         raise ValueError(_NOT_ONE_OBJECT)  # the object is a fragment of a broken object
     return sole
-
-
-def loads(text: str) -> Any:
-    """Return a text's JSON value, or None if it is not JSON. Strings may have raw line breaks."""
-    try:
-        return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object with lower-case field names; raise ValueError if a name has two values."""
-    fields: dict[str, Any] = {}
-    for name, content in pairs:
-        plain_name = "_".join(re.findall(r"\w+", name.lower()))
-        first_content = fields.setdefault(plain_name, content)
-        if first_content is not content and first_content != content:  # NaN is not equal to itself
-            raise ValueError(f"{name} occurs twice")
-    return fields
-
-
-def _bracketed(text: str) -> Iterator[str]:
-    """Yield the parts of a text between outermost brackets.
-
-    An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
-    """
-    start = 0
-    for _ in range(_RESTARTS):
-        parts, open_at = _outermost(text, start)
-        yield from parts
-        if open_at is None:
-            return
-        start = open_at + 1
-
-
-def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
-    parts: list[str] = []
-    closing_signs: list[str] = []
-    begins, in_string = start, False
-    while mark := _JSON_MARK.search(text, start):
-        sign, start = mark[0], mark.end()
-        if in_string:
-            start += sign == "\\"
-            in_string = sign != '"'
-        elif sign in _BRACKETS:
-            begins = begins if closing_signs else mark.start()
-            closing_signs.append(_BRACKETS[sign])
-        elif closing_signs and sign == '"':
-            in_string = True
-        elif closing_signs and sign in "]}":
-            if sign != closing_signs.pop():
-                closing_signs = []
-            elif not closing_signs:
-                parts.append(text[begins:start])
-    return parts, begins if closing_signs else None
 
 
 def _mended(body: str) -> Any:
     """Return the value that json-repair reads, or None if that value repeats or lacks a field."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
-    if not body or len(body) > _REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
+    if not body or len(body) > REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None
     try:
         json_value = loads(json.dumps(repair_json(body, return_objects=True)))
@@ -272,129 +244,3 @@ def _fields_of(json_value: Any) -> Counter[str]:
         elif isinstance(part, list):
             parts += part
     return counts
-
-
-def json_texts(text: str) -> list[str] | None:
-    """Return the texts of the JSON list in a reply, or None if the reply has no list.
-
-    An object with a single list counts as that list. An object inside a list counts as its text.
-    Several values in sequence count as a list.
-
-    Raises:
-        ValueError: The reply looks like JSON, but is not such a list.
-    """
-    bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(_UNSEEN).strip())
-    texts = _bracketed_texts(bare)
-    if texts is not None:
-        return texts
-    lines = [loads(line.strip(", \t\r")) for line in bare.splitlines()]
-    if lines and all(isinstance(line, str) for line in lines):
-        return [encodable(line) for line in lines]
-    start = _start_of_list(bare)
-    if start is None:
-        return None
-    texts = _repaired_texts(bare, start)
-    if texts is None:
-        raise ValueError("it was not a JSON list of texts")
-    return texts
-
-
-def _bracketed_texts(bare: str) -> list[str] | None:
-    """Return the texts of a reply's valid lists; None unless they make up most of the reply."""
-    parts = [*_bracketed(bare)]
-    lists = [_texts_of(loads(part)) for part in parts]
-    are_most = _letters("".join(parts)) * 2 > _letters(bare)
-    if not (lists and all(lists) and are_most):
-        return None
-    return [text for texts in lists for text in texts or ()]
-
-
-def _start_of_list(bare: str) -> int | None:
-    """Return the position at which a damaged list begins, or None if the reply is prose.
-
-    Prose may contain brackets too, so a list must make up most of the reply and have quotation
-    marks.
-    """
-    start = min((at for sign in _BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
-    if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
-        return None
-    if not ('"' in bare or "'" in bare or bare[start] == bare[:1]):
-        return None
-    if start == 0 and not _is_closed(bare) and not re.match(r"[\[{]\s*[\"'{\[]", bare):
-        return None
-    return start
-
-
-def _repaired_texts(bare: str, start: int) -> list[str] | None:
-    """Return the texts of a damaged list, or None if repairing it would lose or add letters."""
-    # json-repair would complete a truncated list
-    if not _is_closed(bare) or len(bare) > _REPAIRABLE_CHARS:
-        return None
-    json_value = repair_json(bare[start:], return_objects=True)
-    letters = _letters(json.dumps(json_value, ensure_ascii=False))
-    return _texts_of(json_value) if letters == _letters(bare[start:]) else None
-
-
-def _is_closed(bare: str) -> bool:
-    return bare.rstrip(";) ").endswith(("]", "}"))
-
-
-def _texts_of(json_value: Any, depth: int = _DEPTH) -> list[str] | None:
-    """Return the texts of a list, or of an object's only list; None for any other value."""
-    elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
-    if isinstance(elements, Mapping):
-        return _texts_of(elements, depth - 1) if depth else None
-    if not isinstance(elements, list):
-        return None
-    texts: list[str] = []
-    for element in elements:
-        inner_texts = _texts_in_element(element, depth)
-        if inner_texts is None:
-            return None
-        texts += inner_texts
-    return texts or None
-
-
-def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the field of an object that holds the claims (a list or an object); None if unclear.
-
-    It is the only list or object among the fields, or the field named ``claims`` or
-    ``atomic_claims``. An object whose only field is a string counts as a list of that string.
-    """
-    lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
-    if len(lists) == 1:
-        return lists[0]
-    if lists:
-        by_name = [fields[name] for name in ("claims", "atomic_claims") if name in fields]
-        return by_name[0] if by_name else None
-    text = _only_text(fields) if len(fields) == 1 else None
-    return [text] if text else None
-
-
-def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """Return the texts in an element of a list, or None if the element has no unambiguous text."""
-    holds_list = isinstance(element, list) or (
-        isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
-    )
-    if holds_list:
-        return _texts_of(element, depth - 1) if depth else None
-    text = _only_text(element)
-    return None if text is None else [encodable(text)]
-
-
-def _only_text(element: Any) -> str | None:
-    """Return a string, or an object's text: its usual text field, or its only field with words."""
-    if not isinstance(element, Mapping):
-        return element if isinstance(element, str) else None
-    text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}
-    for name in _TEXT_FIELDS:
-        if name in text_by_name:
-            return text_by_name[name]
-    texts = [*text_by_name.values()]
-    if len(texts) > 1:  # a single word next to a claim is its number, kind or source
-        texts = [text for text in texts if " " in text.strip()]
-    return texts[0] if len(texts) == 1 else None
-
-
-def _letters(text: str) -> int:
-    return len(re.findall(r"\w", text))

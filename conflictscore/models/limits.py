@@ -36,6 +36,7 @@ class ConcurrencyLimit:
         self.calls = calls
         self._size = float(calls)
         self._shrunk_at, self._resumes_at, self._held = float("-inf"), 0.0, 0
+        self._refusals = 0
         self._waiting: OrderedDict[Hashable, deque[_Waiter]] = OrderedDict()
         # reentrant, since a coroutine may be garbage-collected and release its slot at any time
         self._lock = threading.RLock()
@@ -49,6 +50,14 @@ class ConcurrencyLimit:
     def allowed(self) -> int:
         """The number of calls that may be in flight now, from 1 to ``calls``."""
         return int(self._size)
+
+    @property
+    def refusals(self) -> int:
+        """The number of refusals and timeouts since the last answer.
+
+        Of calls that were in flight together, only one counts.
+        """
+        return self._refusals
 
     @asynccontextmanager
     async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
@@ -65,12 +74,14 @@ class ConcurrencyLimit:
         """Report that a call was answered just now."""
         with self._lock:
             self._size = min(self.calls, self._size + 1 / self._size)
+            self._refusals = 0
 
     def refused(self, began: float) -> None:
         """Report that a call sent at ``began`` (monotonic clock) was refused or timed out."""
         with self._lock:
             if began > self._shrunk_at:  # calls sent before the last decrease reveal nothing new
                 self._size, self._shrunk_at = max(1.0, self._size / 2), time.monotonic()
+                self._refusals += 1
 
     def pause(self, seconds: float) -> None:
         """Send no calls for this many seconds; calls in flight continue."""

@@ -157,15 +157,21 @@ class Retries:
     It covers several of the one-minute windows in which providers count calls.
     """
 
-    def wait(self, trouble: TransientError, attempt: int, seconds_spent: float) -> float | None:
+    def wait(
+        self, trouble: TransientError, attempt: int, seconds_spent: float, refusals: int = 0
+    ) -> float | None:
         """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
+        ``refusals`` counts how often the endpoint refused calls of any caller since it last
+        answered one. If it is higher than ``attempt``, it determines the wait, so that many callers
+        together do not call a busy endpoint more often than one caller does.
         """
         if not trouble.again:
             return None
         if trouble.after is None:
-            backoff = _FIRST_WAIT_S * 2 ** min(attempt - 1, _DOUBLINGS)
+            doublings = max(attempt, refusals) - 1
+            backoff = _FIRST_WAIT_S * 2 ** min(doublings, _DOUBLINGS)
             wait = min(_LONGEST_WAIT_S, backoff) * random.uniform(0.75, 1)  # noqa: S311 - jitter
         else:
             wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311 - jitter

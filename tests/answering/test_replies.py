@@ -429,3 +429,19 @@ def test_no_reply_can_do_more_than_be_refused(reply: str) -> None:
     claims = read_or_refused(lambda: read_claims(reply)) or ()
     assert all(claim == claim.strip() != "" for claim in claims)
     assert len({claim.casefold() for claim in claims}) == len(claims)
+
+
+@pytest.mark.parametrize(
+    ("line", "claim"),
+    [
+        ("**Opening:** The museum opened in 1901.", "The museum opened in 1901."),
+        ("**Architect**: The architect was Ada Holm.", "The architect was Ada Holm."),
+        ("**Bau:** Der Turm wurde 1901 gebaut.", "**Bau:** Der Turm wurde 1901 gebaut."),
+        ("**Eröffnung:** Das Museum wurde 1901 eröffnet.", "Das Museum wurde 1901 eröffnet."),
+        ("**Ada Holm:** Built the museum.", "**Ada Holm:** Built the museum."),
+        ("**Holm:** Opened by Holm in 1901.", "**Holm:** Opened by Holm in 1901."),
+        ("**Internal:** The international office opened.",) * 2,
+    ],
+)
+def test_a_bold_label_is_left_out_only_if_the_claim_has_its_words(line: str, claim: str) -> None:
+    assert read_claims(f"Claims:\n- {line}\n- It is lit.") == (claim, "It is lit.")

@@ -3,7 +3,8 @@
 import pytest
 from langchain_core.messages import AIMessage
 
-from conflictscore.models.json_replies import json_reply, json_texts
+from conflictscore.models.json_lists import json_texts
+from conflictscore.models.json_replies import json_reply
 
 GOOD = '{"snippet": "lit in 1871", "answer": "SUPPORTS"}'
 NEEDED = frozenset({"answer"})
@@ -77,6 +78,82 @@ def test_a_verdict_may_come_as_a_tool_call() -> None:
         json_reply(AIMessage("", tool_calls=[call, other]), NEEDED)
 
 
+def test_a_call_in_the_old_field_is_read_and_a_repeated_argument_is_not_overlooked() -> None:
+    legacy = {"function_call": {"name": "evidence_label", "arguments": GOOD}}
+    assert json_reply(AIMessage("", additional_kwargs=legacy), NEEDED) == READ
+    legacy = {"function_call": {"name": "evidence_label", "arguments": dict(READ)}}
+    assert json_reply(AIMessage("", additional_kwargs=legacy), NEEDED) == READ
+    assert json_reply(AIMessage(GOOD, additional_kwargs={"function_call": {}}), NEEDED) == READ
+    arguments = '{"answer": "SUPPORTS", "answer": "CONTRADICTS"}'
+    function = {"name": "evidence_label", "arguments": arguments}
+    parsed = {"name": "evidence_label", "args": {"answer": "CONTRADICTS"}, "id": "1"}
+    message = AIMessage(
+        "",
+        tool_calls=[{**parsed, "type": "tool_call"}],
+        additional_kwargs={"tool_calls": [{"id": "1", "function": function}]},
+    )
+    with pytest.raises(ValueError, match="JSON object"):
+        json_reply(message, NEEDED)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "snippet: lit in 1871\nanswer: SUPPORTS",
+        "```yaml\nsnippet: 'lit in 1871'\nanswer: SUPPORTS\n```",
+        "**Snippet:** lit in 1871\n**Answer**: SUPPORTS",
+        "result:\n  snippet: >-\n    lit in\n    1871\n  answer: SUPPORTS",
+        "<snippet>lit in 1871</snippet><answer>SUPPORTS</answer>",
+        "<?xml version='1.0'?>\n<verdict>\n <snippet>lit in 1871</snippet>\n"
+        " <answer>SUPPORTS</answer>\n</verdict>",
+    ],
+)
+def test_a_verdict_may_be_yaml_or_tags(reply: str) -> None:
+    assert json_reply(AIMessage(reply), NEEDED) == READ
+
+
+def test_a_tag_named_reasoning_is_no_block_of_reasoning_in_a_verdict() -> None:
+    reply = "<answer>SUPPORTS</answer><reasoning>lit &amp; seen</reasoning>"
+    assert json_reply(AIMessage(reply), NEEDED) == {"answer": "SUPPORTS", "reasoning": "lit & seen"}
+    reply = "<think>Hm, <b>no</b>.</think><answer>SUPPORTS</answer>"
+    assert json_reply(AIMessage(reply), NEEDED) == {"answer": "SUPPORTS"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is clear.\nanswer: SUPPORTS",
+        "answer: SUPPORTS\nanswer: CONTRADICTS",
+        "answer: SUPPORTS | CONTRADICTS | IRRELEVANT",
+        "snippet: our #1 lake\nanswer: SUPPORTS # or not",
+        "answer: &a SUPPORTS\nreasoning: *a",
+        "It says <answer>SUPPORTS</answer> there.",
+        "<answer>SUPPORTS</answer><answer>CONTRADICTS</answer>",
+        "<verdict><answer>SUPPORTS</answer> or not</verdict>",
+        "<snippet>a</snippet><answer>SUPPORTS",
+    ],
+)
+def test_yaml_or_tags_that_are_only_part_of_a_reply_or_say_two_things_are_refused(
+    reply: str,
+) -> None:
+    with pytest.raises(ValueError, match="JSON object"):
+        json_reply(AIMessage(reply), NEEDED)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "verdicts:\n- claim: 101\n  answer: SUPPORTS\n- claim: 102\n  answer: IRRELEVANT",
+        "<verdicts><verdict><claim>101</claim><answer>SUPPORTS</answer></verdict>"
+        "<verdict><claim>102</claim><answer>IRRELEVANT</answer></verdict></verdicts>",
+    ],
+)
+def test_a_list_of_verdicts_may_be_yaml_or_tags(reply: str) -> None:
+    [first, second] = json_reply(AIMessage(reply), frozenset({"verdicts"}))["verdicts"]
+    assert first == {"claim": "101", "answer": "SUPPORTS"}
+    assert second == {"claim": "102", "answer": "IRRELEVANT"}
+
+
 def test_an_object_that_a_server_took_for_reasoning_is_read_and_nothing_else_of_it() -> None:
     assert json_reply(AIMessage("", additional_kwargs={"reasoning_content": GOOD}), NEEDED) == READ
     thought = AIMessage("", additional_kwargs={"reasoning_content": f"I would say {GOOD}"})
@@ -109,3 +186,12 @@ def test_a_reply_without_a_list_of_texts_gives_none_or_is_refused() -> None:
     for reply in ("[1, 2]", '{"a": 1, "b": 2}', '[{"a": "x", "b": "y"}]', '["a", "b'):
         with pytest.raises(ValueError, match="list"):
             json_texts(reply)
+
+
+def test_lists_of_claims_by_topic_are_joined_unless_a_name_speaks_against_it() -> None:
+    opened, built = "The museum opened in 1901.", "Ada Holm built it."
+    assert json_texts(f'{{"Dates": ["{opened}"], "People": ["{built}"]}}') == [opened, built]
+    assert json_texts(f'{{"claims": {{"a": ["{opened}"], "b": ["{built}"]}}}}') == [opened, built]
+    for other in (f'"left out": ["{built}"]', f'"Not stated": ["{built}"]', '"b": ["x"]'):
+        with pytest.raises(ValueError, match="list"):
+            json_texts(f'{{"Facts": ["{opened}"], {other}}}')

@@ -61,6 +61,16 @@ class TestRule:
         assert 60 <= wait <= 66
         assert Retries(patience=59).wait(asked, 1, 0) is None
 
+    def test_refusals_of_other_callers_lengthen_the_wait_but_use_up_no_attempt(self) -> None:
+        rule = Retries(attempts=3)
+        wait = rule.wait(REFUSED, 1, 0, refusals=4)
+        assert wait is not None
+        assert 3 <= wait <= 4
+        assert rule.wait(REFUSED._replace(after=2.0), 1, 0, refusals=4) == pytest.approx(
+            2.1, abs=0.1
+        )
+        assert rule.wait(REFUSED, 2, 5000, refusals=9) is not None
+
     def test_who_asks_not_to_be_asked_again_is_not(self) -> None:
         assert Retries().wait(REFUSED._replace(again=False), 1, 0) is None
 

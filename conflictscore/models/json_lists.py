@@ -1,0 +1,171 @@
+"""Reads the list of texts in a reply that is JSON instead of the requested lines."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from json_repair import repair_json
+
+from conflictscore.models.json_text import (
+    BRACKETS,
+    DEPTH,
+    REPAIRABLE_CHARS,
+    UNSEEN,
+    bracketed,
+    loads,
+)
+from conflictscore.records import encodable
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # begins or ends a code block
+_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")  # such as "claims = ["
+_SENTENCE = re.compile(r"\w\s+\S{1,80}\s+\w|[.!?。\uff01\uff1f।]\W{0,3}$")
+"""Matches at least three words, or a final stop, since some scripts have no spaces."""
+_NO_TOPIC = re.compile(
+    r"\b(?:not?|non|left|un(?:supported|verified|verifiable|clear|certain|confirmed|stated|related|used)"
+    r"|incorrect|false|wrong|(?:omit|exclu|skip|ignor|remov|reject|drop|duplica)\w*"
+    r"|questions?|sources?|notes?|remarks?|comments?|instructions?|examples?|documents?|evidence"
+    r"|reason\w*|explanations?|others?)\b",
+    re.IGNORECASE,
+)
+"""Matches names of lists that a model adds to its claims, such as what it left out."""
+_TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
+
+
+def json_texts(text: str) -> list[str] | None:
+    """Return the texts of the JSON list in a reply, or None if the reply has no list.
+
+    An object with a single list counts as that list. An object inside a list counts as its text.
+    Several values in sequence count as a list.
+
+    Raises:
+        ValueError: The reply looks like JSON, but is not such a list.
+    """
+    bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(UNSEEN).strip())
+    texts = _bracketed_texts(bare)
+    if texts is not None:
+        return texts
+    lines = [loads(line.strip(", \t\r")) for line in bare.splitlines()]
+    if lines and all(isinstance(line, str) for line in lines):
+        return [encodable(line) for line in lines]
+    start = _start_of_list(bare)
+    if start is None:
+        return None
+    texts = _repaired_texts(bare, start)
+    if texts is None:
+        raise ValueError("it was not a JSON list of texts")
+    return texts
+
+
+def _bracketed_texts(bare: str) -> list[str] | None:
+    """Return the texts of a reply's valid lists; None unless they make up most of the reply."""
+    parts = [*bracketed(bare)]
+    lists = [_texts_of(loads(part)) for part in parts]
+    are_most = _letters("".join(parts)) * 2 > _letters(bare)
+    if not (lists and all(lists) and are_most):
+        return None
+    return [text for texts in lists for text in texts or ()]
+
+
+def _start_of_list(bare: str) -> int | None:
+    """Return the position at which a damaged list begins, or None if the reply is prose.
+
+    Prose may contain brackets too, so a list must make up most of the reply and have quotation
+    marks.
+    """
+    start = min((at for sign in BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
+    if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
+        return None
+    if not ('"' in bare or "'" in bare or bare[start] == bare[:1]):
+        return None
+    if start == 0 and not _is_closed(bare) and not re.match(r"[\[{]\s*[\"'{\[]", bare):
+        return None
+    return start
+
+
+def _repaired_texts(bare: str, start: int) -> list[str] | None:
+    """Return the texts of a damaged list, or None if repairing it would lose or add letters."""
+    # json-repair would complete a truncated list
+    if not _is_closed(bare) or len(bare) > REPAIRABLE_CHARS:
+        return None
+    json_value = repair_json(bare[start:], return_objects=True)
+    letters = _letters(json.dumps(json_value, ensure_ascii=False))
+    return _texts_of(json_value) if letters == _letters(bare[start:]) else None
+
+
+def _is_closed(bare: str) -> bool:
+    return bare.rstrip(";) ").endswith(("]", "}"))
+
+
+def _texts_of(json_value: Any, depth: int = DEPTH) -> list[str] | None:
+    """Return the texts of a list, or of an object's lists; None for any other value."""
+    elements = _sole_list_in(json_value) if isinstance(json_value, Mapping) else json_value
+    if isinstance(elements, Mapping):
+        return _texts_of(elements, depth - 1) if depth else None
+    if not isinstance(elements, list):
+        return None
+    texts: list[str] = []
+    for element in elements:
+        inner_texts = _texts_in_element(element, depth)
+        if inner_texts is None:
+            return None
+        texts += inner_texts
+    return texts or None
+
+
+def _sole_list_in(fields: Mapping[str, Any]) -> Any:
+    """Return the field of an object that holds the claims (a list or an object); None if unclear.
+
+    It is the only list or object among the fields, or the field named ``claims`` or
+    ``atomic_claims``. If every field is a list of sentences, and no name speaks against it, the
+    fields are topics, and the lists are joined. An object whose only field is a string counts as a
+    list of that string.
+    """
+    lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
+    if len(lists) == 1:
+        return lists[0]
+    if lists:
+        by_name = [fields[name] for name in ("claims", "atomic_claims") if name in fields]
+        return by_name[0] if by_name else _joined_topics(fields)
+    text = _only_text(fields) if len(fields) == 1 else None
+    return [text] if text else None
+
+
+def _joined_topics(fields: Mapping[str, Any]) -> list[str] | None:
+    """Return the sentences of all fields if each is a list of sentences; otherwise None."""
+    texts: list[str] = []
+    for name, part in fields.items():
+        if _NO_TOPIC.search(name.replace("_", " ")) or not isinstance(part, list):
+            return None
+        texts += part
+    are_sentences = all(isinstance(text, str) and _SENTENCE.search(text) for text in texts)
+    return texts if are_sentences else None
+
+
+def _texts_in_element(element: Any, depth: int) -> list[str] | None:
+    """Return the texts in an element of a list, or None if the element has no unambiguous text."""
+    holds_list = isinstance(element, list) or (
+        isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
+    )
+    if holds_list:
+        return _texts_of(element, depth - 1) if depth else None
+    text = _only_text(element)
+    return None if text is None else [encodable(text)]
+
+
+def _only_text(element: Any) -> str | None:
+    """Return a string, or an object's text: its usual text field, or its only field with words."""
+    if not isinstance(element, Mapping):
+        return element if isinstance(element, str) else None
+    text_by_name = {name: part for name, part in element.items() if isinstance(part, str)}
+    for name in _TEXT_FIELDS:
+        if name in text_by_name:
+            return text_by_name[name]
+    texts = [*text_by_name.values()]
+    if len(texts) > 1:  # a single word next to a claim is its number, kind or source
+        texts = [text for text in texts if " " in text.strip()]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _letters(text: str) -> int:
+    return len(re.findall(r"\w", text))

@@ -1,0 +1,73 @@
+"""Finds and parses the JSON in a text."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+REPAIRABLE_CHARS = 64_000
+"""Maximum number of characters of a reply to repair.
+Longer replies are not verdicts and take long to repair."""
+DEPTH = 6
+"""Maximum levels of nesting that are searched; services that wrap replies add one or two each."""
+BRACKETS = {"{": "}", "[": "]"}
+UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
+"""Maps invisible characters, which JSON does not allow outside strings, to None."""
+_RESTARTS = 16  # unclosed brackets that are skipped; the bound keeps the time linear
+_JSON_MARK = re.compile(r'["\\{}\[\]]')
+
+
+def loads(text: str) -> Any:
+    """Return a text's JSON value, or None if it is not JSON. Strings may have raw line breaks."""
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object with lower-case field names; raise ValueError if a name has two values."""
+    fields: dict[str, Any] = {}
+    for name, content in pairs:
+        plain_name = "_".join(re.findall(r"\w+", name.lower()))
+        first_content = fields.setdefault(plain_name, content)
+        if first_content is not content and first_content != content:  # NaN is not equal to itself
+            raise ValueError(f"{name} occurs twice")
+    return fields
+
+
+def bracketed(text: str) -> Iterator[str]:
+    """Yield the parts of a text between outermost brackets.
+
+    An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
+    """
+    start = 0
+    for _ in range(_RESTARTS):
+        parts, open_at = _outermost(text, start)
+        yield from parts
+        if open_at is None:
+            return
+        start = open_at + 1
+
+
+def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
+    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
+    parts: list[str] = []
+    closing_signs: list[str] = []
+    begins, in_string = start, False
+    while mark := _JSON_MARK.search(text, start):
+        sign, start = mark[0], mark.end()
+        if in_string:
+            start += sign == "\\"
+            in_string = sign != '"'
+        elif sign in BRACKETS:
+            begins = begins if closing_signs else mark.start()
+            closing_signs.append(BRACKETS[sign])
+        elif closing_signs and sign == '"':
+            in_string = True
+        elif closing_signs and sign in "]}":
+            if sign != closing_signs.pop():
+                closing_signs = []
+            elif not closing_signs:
+                parts.append(text[begins:start])
+    return parts, begins if closing_signs else None
