@@ -137,9 +137,11 @@ def _joined_topics(fields: Mapping[str, Any]) -> list[str] | None:
     for name, part in fields.items():
         if _NO_TOPIC.search(name.replace("_", " ")) or not isinstance(part, list):
             return None
-        texts += part
-    are_sentences = all(isinstance(text, str) and _SENTENCE.search(text) for text in texts)
-    return texts if are_sentences else None
+        for element in part:
+            if not isinstance(element, str) or not _SENTENCE.search(element):
+                return None
+            texts.append(element)
+    return texts
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:

@@ -81,8 +81,8 @@ def test_a_verdict_may_come_as_a_tool_call() -> None:
 def test_a_call_in_the_old_field_is_read_and_a_repeated_argument_is_not_overlooked() -> None:
     legacy = {"function_call": {"name": "evidence_label", "arguments": GOOD}}
     assert json_reply(AIMessage("", additional_kwargs=legacy), NEEDED) == READ
-    legacy = {"function_call": {"name": "evidence_label", "arguments": dict(READ)}}
-    assert json_reply(AIMessage("", additional_kwargs=legacy), NEEDED) == READ
+    not_text = {"function_call": {"name": "evidence_label", "arguments": dict(READ)}}
+    assert json_reply(AIMessage("", additional_kwargs=not_text), NEEDED) == READ
     assert json_reply(AIMessage(GOOD, additional_kwargs={"function_call": {}}), NEEDED) == READ
     arguments = '{"answer": "SUPPORTS", "answer": "CONTRADICTS"}'
     function = {"name": "evidence_label", "arguments": arguments}
