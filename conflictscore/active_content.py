@@ -52,6 +52,10 @@ _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KIND
 # A tag, which may be cut off at its end.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
+# Each pattern matches a whole series of marks. If only the first mark were removed, the rest would
+# form an image ("!![") or a link ("]((").
+_IMAGE_MARKS = re.compile(r"(?<!!)!++\[")
+_LINK_MARKS = re.compile(r"\](?:[(:]|\s\()++")
 
 
 def added_active_content(before: str, after: str) -> str | None:
@@ -66,8 +70,8 @@ def added_active_content(before: str, after: str) -> str | None:
 def without_active_content(text: str) -> str:
     """Return the text without addresses and tags, with links and images turned into plain words."""
     plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
-    plain = neutral(_ENTITY.sub("", plain.replace("![", "[")))
-    linkless = _PATTERNS["a link"].sub("]", plain)
+    plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))
+    linkless = _LINK_MARKS.sub("]", plain)
     return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", linkless)
 
 

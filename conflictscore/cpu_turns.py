@@ -39,11 +39,15 @@ class Turns:
     @contextmanager
     def short_request(self) -> Iterator[None]:
         """Give a request precedence over long texts."""
-        self._short_requests += 1
+        self._count_short(1)
         try:
             yield
         finally:
-            self._short_requests -= 1
+            self._count_short(-1)
+
+    def _count_short(self, change: int) -> None:
+        with self._lock:  # event loops of several threads may count at once
+            self._short_requests += change
 
     def take(self) -> None:
         """Wait for this thread's turn."""

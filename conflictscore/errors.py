@@ -132,9 +132,9 @@ class UnreadableReplyError(ProviderError):
     """A model replied, but not in the requested form.
 
     ``reason`` can be sent back to the model if ``again`` says that a second attempt may help.
-    ``reply`` is untrusted and not part of the message. ``by_form`` means that the cause may be the
-    way in which JSON was requested; ``formless`` means that a reply with words had no JSON of the
-    requested form.
+    ``reply`` is untrusted and not part of the message. If ``by_form`` is True, the cause may be the
+    way in which JSON was requested. If ``formless`` is True, the reply contained words, but no JSON
+    of the requested form.
     """
 
     failure = FailureKind.UNREADABLE
@@ -184,7 +184,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of an error of ours; of any other, only its type: it may quote a key."""
+    """Return the message of our own error, or only the type of another; that may quote a key."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

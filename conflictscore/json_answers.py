@@ -35,8 +35,8 @@ class JsonValue(NamedTuple):
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """Return the values of a JSON object or array, in order, or None if the answer is neither.
 
-    The answer may be in a code block. An array of only numbers does not count as an answer in JSON,
-    and ``null`` does not count as a value. If the answer is nested more than 32 levels deep, or has
+    The answer may be in a code block. An array that contains no text, object or array may be a
+    citation, such as [2], so it does not count as an answer in JSON. ``null`` is not a value. If the answer is nested more than 32 levels deep, or has
     a key of about 200 characters or more, no values are returned.
     """
     text = inside_of(answer)
@@ -47,7 +47,7 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(tree, list) and all(isinstance(number, int | float | None) for number in tree):
-        return None  # such as "[2]", which is a citation
+        return None
     tokens = _TOKEN.finditer(answer, answer.index(text), answer.index(text) + len(text))
     try:
         return tuple(_values_inside(next(tokens)[0], tokens))

@@ -44,8 +44,8 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Apply the parser's list rule, but do not read "12. Mai 1932" as item 12 of a list.
 
-    A number only begins a list item if it belongs to a sequence. Either it is 1 and a later line
-    begins with 2, or an earlier line begins with the preceding number.
+    A number only begins a list item if it belongs to a sequence. Either it is 0 or 1 and a later
+    line begins with the next number, or an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():
@@ -64,6 +64,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
 
 # Only the block structure is needed, and inline markup would cost most of the time.
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
+# The blocks that a list may interrupt are those of the rule that is replaced.
 _parser.block.ruler.at(
     "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
 )

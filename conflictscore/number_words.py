@@ -1,6 +1,7 @@
 """Functions that read numbers written as words, such as "sixty-one" and "zweiundvierzig".
 
-Words that also mean something else in another language, such as Spanish "once", are left out.
+Words that also mean something else, in any of these languages, are left out: Spanish "once" is an
+English word, and French "neuf" also means "new".
 """
 
 import re
@@ -23,7 +24,7 @@ _LISTED = {
     "zwei drei vier fünf sechs sieben acht neun zehn": 2,
     "zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn": 12,
     "deux trois quatre cinq": 2,
-    "huit neuf": 8,
+    "huit": 8,
     "onze douze treize quatorze quinze seize": 11,
     "tres cuatro cinco seis siete ocho nueve diez": 3,
     "doce trece catorce": 12,
@@ -80,7 +81,8 @@ _SMALL = (
     rf"|{'|'.join(sorted(_COUNTED, key=len, reverse=True))})"
 )
 NUMBER_WORD = (
-    rf"(?:{_SMALL}(?: hundred)?|hundred)(?:(?<=hundred) (?:and )?{_SMALL})?"
+    # "two hundred and three hundred" states two numbers
+    rf"(?:{_SMALL}(?: hundred)?|hundred)(?:(?<=hundred) (?:and )?{_SMALL}(?! hundred))?"
     # an ordinal, a longer word, and the first part of "treinta y dos" are other numbers
     r"(?![^\W\d_]|-\w*(?:first|second|third|th)\b|-(?:vingt|dix|et)"
     r"|-(?:un|deux|trois|quatre|cinq|six|sept|huit|neuf)\b| (?:et|y) un| y [dtcsoqn])"

@@ -76,7 +76,7 @@ def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> P
 
 
 def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
-    label = TextColumn("  {task.description}")
+    label = TextColumn("  {task.description}", markup=False)
     return Progress(label, *columns, console=console, transient=True, disable=not visible)
 
 

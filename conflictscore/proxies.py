@@ -61,7 +61,7 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
 
 
 def through_proxy(url: str, status: str = "") -> str:
-    """Return words on the proxy of a URL for the end of an error message; empty without a proxy.
+    """Return the end of an error message, about the proxy of a URL; empty if it has no proxy.
 
     ``status`` is the HTTP status with which the proxy refused to connect, if it did.
     """
@@ -71,7 +71,7 @@ def through_proxy(url: str, status: str = "") -> str:
 
 
 def by_proxy(url: str) -> str:
-    """Return words that name the proxy of a URL in a message; empty if it has none."""
+    """Return a phrase that names the proxy of a URL in a message; empty if it has no proxy."""
     proxy = None
     with suppress(ConfigurationError):
         proxy = proxy_for(url)

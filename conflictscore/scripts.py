@@ -44,7 +44,7 @@ _CLUSTER = re.compile(
 _ALIKE = str.maketrans(
     dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff\u180e\u0640", "")
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-")
-    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bb\u02bc\u02be\u02bf\u0060\u00b4", "'")
+    | dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bb\u02bc\u02be\u02bf\u00b4", "'")
     | dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"')
     | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"^{n}" for n in range(10)), strict=True))
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))

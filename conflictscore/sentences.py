@@ -69,7 +69,7 @@ follows, unless the word is one of a few abbreviations or has no vowel.
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
-"""Length of the longest match of ``_NEVER_ENDS``, including the character before it."""
+"""No match of ``_NEVER_ENDS`` is longer, including the character before the abbreviation."""
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
 """Numbers of letters. Most words of up to four letters before a number are abbreviations, such as
 "obr. 3". An abbreviation without a vowel has at most five letters."""

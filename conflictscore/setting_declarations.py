@@ -108,7 +108,7 @@ def _read_trust(value: Any) -> "TrustTable | None":
 def _read_list(value: Any) -> tuple[Any, ...]:
     # a string is refused, although it is a collection of letters
     if not isinstance(value, Collection) or isinstance(value, str):
-        raise ValueError("no list")  # noqa: TRY004 - as every refusal of a setting
+        raise ValueError("no list")  # noqa: TRY004 - like every refusal of a setting
     return tuple(value)
 
 

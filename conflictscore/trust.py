@@ -86,8 +86,9 @@ class TrustTable:
             return cls(table)
         if not isinstance(table, str | Path):
             raise InputError(f"trust is {table!r}; give a TOML file or a mapping")
-        if not Path(table).exists():
-            raise InputError(f"trust is {str(table)!r}; there is no such file")
+        with suppress(OSError):  # read_toml names other faults, such as a name that is too long
+            if not Path(table).exists():
+                raise InputError(f"trust is {str(table)!r}; there is no such file")
         return cls(read_toml(Path(table)), str(table))
 
     @property
@@ -97,9 +98,9 @@ class TrustTable:
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:
         """Return the weight of each document, at least 0, by document number."""
-        return {document.number: self._source(document) for document in documents}
+        return {document.number: self._weight(document) for document in documents}
 
-    def _source(self, document: Document) -> float:
+    def _weight(self, document: Document) -> float:
         host, kind = host_of(document.url), document.metadata.get("type")
         for table, name in (
             (self._hosts, host and host.removeprefix("www.")),

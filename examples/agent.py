@@ -1,4 +1,4 @@
-"""A LangChain agent that looks again where its sources disagree.
+"""A LangChain agent that corrects its answer if its sources disagree.
 
 Needs the extra ``[langchain]`` and a key in ``OPENAI_API_KEY``.
 """
@@ -24,7 +24,7 @@ def search(query: str) -> tuple[str, list[Document]]:
 
 
 def main() -> None:
-    """Ask the question, and show what the agent thought first."""
+    """Ask the question, and print the answer before and after the correction."""
     agent = create_agent("openai:gpt-4.1-mini", [search], middleware=[ConflictScoreMiddleware()])
     state = agent.invoke({"messages": [{"role": "user", "content": QUESTION}]})
     run = state["conflict"]

@@ -1,7 +1,7 @@
-"""A FastAPI app that corrects its answers where their documents disagree.
+"""A FastAPI app that corrects its answers if their documents disagree.
 
-Needs the extra ``[serve]`` and a key in ``OPENAI_API_KEY``. Run it with
-``hypercorn examples/fastapi_app.py:app``, and ask:
+Needs the extra ``[serve]`` and a key in ``OPENAI_API_KEY``. Start it with
+``hypercorn examples/fastapi_app.py:app``, then ask with
 ``curl 'http://127.0.0.1:8000/ask?question=When+was+the+lamp+first+lit'``.
 """
 
@@ -34,7 +34,7 @@ async def answer(question: str, documents: tuple[Document, ...]) -> str:
 
 @app.get("/ask")
 async def ask(question: str) -> dict[str, Any]:
-    """The answer, the first answer, and how far the sources disagree."""
+    """Return the answer, the first answer with its scores, and the notes of the run."""
     try:
         run = await answer.run(question)
     except InputError as error:

@@ -1,7 +1,7 @@
-"""OpenAI's own client, talking to ``conflictscore serve``.
+"""Calls ``conflictscore serve`` with OpenAI's own client.
 
-Start the service first, for example with ``conflictscore serve --docs examples/lighthouse``. For
-another address, or a service that asks for a key, set ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
+Start the service first, for example with ``conflictscore serve --docs examples/lighthouse``. If
+the service has another address or needs a key, set ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY``.
 """
 
 import os
@@ -14,7 +14,7 @@ QUESTION = "In which year did the Vennick Point lighthouse first light its lamp?
 
 
 def main() -> None:
-    """Ask once and show the evidence, then follow up in a stream."""
+    """Ask a question and print its scores, then stream the answer to a follow-up question."""
     client = OpenAI(
         base_url=os.environ.get("OPENAI_BASE_URL", "http://127.0.0.1:8400/v1"),
         api_key=os.environ.get("OPENAI_API_KEY", "none"),

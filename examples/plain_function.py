@@ -1,4 +1,4 @@
-"""A plain function that looks again where its documents disagree, with any client one likes.
+"""A plain function that corrects its answer if its documents disagree. It may use any client.
 
 Needs a key in ``OPENAI_API_KEY``.
 """

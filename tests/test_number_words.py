@@ -15,6 +15,8 @@ from conflictscore.values import values_in
         ("two hundred and fifty euros", [250]),
         ("a hundred and twenty seats", [120]),
         ("six million euros", [6e6]),
+        ("between two hundred and three hundred goats", [200, 300]),
+        ("one hundred and two thousand goats", [102_000]),
         ("zweiundvierzig Ziegen", [42]),
         ("fünf Gramm", [0.005]),
         ("tweeëntwintig schapen", [22]),

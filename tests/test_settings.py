@@ -95,6 +95,7 @@ def test_a_chat_model_has_a_field_for_each_setting() -> None:
         ({"labeler": "cascade:certain=2"}, "certain is '2'; give 0 to 1"),
         ({"prompts": "nope"}, "prompt folder nope is not a folder"),
         ({"trust": "nope.toml"}, "trust is 'nope.toml'; there is no such file"),
+        ({"trust": "x" * 5000}, "File name too long"),
         ({"labler": "json"}, "there is no setting 'labler'; did you mean labeler?"),
     ],
 )

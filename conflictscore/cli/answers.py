@@ -158,7 +158,9 @@ def _read_answer(answer: str) -> str:
     text = answer
     if answer.startswith("@"):
         try:
-            text = Path(answer[1:]).read_text("utf-8")
+            text = Path(answer[1:]).read_text(
+                "utf-8-sig"
+            )  # editors on Windows write a byte order mark
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"--answer {answer}: not readable as UTF-8 text ({error})") from error
     if not (text := clean_text(text)):

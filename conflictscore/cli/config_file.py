@@ -5,9 +5,9 @@ in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that comman
 overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from someone else. While an API key is set, such a file
-cannot set endpoints, prompts, output files, model files or ``--host``. Such a file cannot choose
-evidence other than documents in its own folder, and cannot change a setting that the check depends
-on. Name the file with ``--config`` to allow all of this.
+cannot set endpoints, prompts, output files, model files or ``--host``. It cannot choose evidence
+either, except documents in its own folder, and it cannot change how an answer is checked. Name the
+file with ``--config`` to allow all of this.
 """
 
 import os
@@ -38,7 +38,9 @@ _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
     {
+        "answer-judge",
         "budget-seconds",
+        "columns",
         "context-window",
         "disputed",
         "duplicates",
@@ -70,8 +72,8 @@ _CHECK = frozenset(
 )
 """Options that choose the evidence, how much of an answer is checked, or what follows a check."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
-"""Matches what suggests a path in a setting, such as ``=.`` in ``nli:model=./file``."""
-_SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@]*:[^/\s@]+@")
+"""Parts of a text that suggest a path, such as ``=.`` in ``nli:model=./file``."""
+_SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@:]*:[^/\s@]+@")
 """Texts that look like an API key, a bearer token, or an address with a password."""
 
 
@@ -214,9 +216,10 @@ def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str
 
 def _value(path: Path, key: str, setting: Any, option: click.Option, ctx: click.Context) -> Any:
     texts = _texts(setting)
-    if isinstance(setting, list) and not option.multiple:
+    takes_several = option.multiple or option.nargs != 1
+    if isinstance(setting, list) and not takes_several:
         raise ConfigurationError(f"{path}: {key} takes one value, not a list")
-    ready = texts if option.multiple else texts[0]
+    ready = texts if takes_several else texts[0]
     try:
         option.type_cast_value(ctx, ready)
     except click.BadParameter as error:

@@ -142,10 +142,16 @@ def _read(kind: type, text: str) -> Any:
 
 
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
-    """Put ``--set`` values of the settings file first, so that the command line overrides them."""
+    """Put ``--set`` values of the settings file first, so that all other sources override them.
+
+    click would drop them if the command line or the environment has a ``--set`` value, even for
+    another setting.
+    """
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())
-    return (*from_file, *assignments) if source is ParameterSource.COMMANDLINE else assignments
+    if source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT):
+        return (*from_file, *assignments)
+    return assignments
 
 
 _set_option = click.option(

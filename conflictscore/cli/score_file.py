@@ -17,6 +17,7 @@ from conflictscore.cli.options import (
     with_trust_option,
 )
 from conflictscore.errors import ConflictScoreError, InputError
+from conflictscore.settings import Settings
 
 if TYPE_CHECKING:
     from conflictscore.loop.state import RunContext
@@ -29,8 +30,8 @@ _NAMED_ROWS = 10
 """Maximum number of failing rows that the error message lists."""
 _SHOWN_ROWS = 50
 """Maximum number of failing rows that are shown with their claims."""
-_MIN_COVERAGE = 0.5
-"""Minimum share of labelled pairs for a row to count as checked."""
+_MIN_COVERAGE: float = Settings.default("min_coverage")
+"""Minimum share of labelled pairs with which a row can pass ``--fail-over``."""
 _SAME = 1e-9
 """Tolerance for rounding errors, so that a mean equal to the limit passes."""
 

@@ -36,6 +36,9 @@ from conflictscore.storage.cache import ContentCache
 from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabulary
 
+_LEAST_WINDOW = 1024
+"""Smallest context window, in tokens, that a caller may set. Few prompts fit into a smaller one."""
+
 
 @explicit_kwargs(CorrectionOptions)
 def create_self_correcting_rag(
@@ -150,7 +153,7 @@ def open_run(
     pass False and check all models of the run themselves.
     """
     _check_collaborators(model, judge, retriever)
-    _check_model_options(max_calls, reasoning_effort)
+    _check_model_options(max_calls, context_window, reasoning_effort)
     store = (ContentCache.default() if cache else None) if isinstance(cache, bool) else cache
     model_options: dict[str, Any] = {
         "context_window": context_window,
@@ -195,9 +198,16 @@ def _check_collaborators(model: Model | None, judge: Model | None, retriever: ob
             check_model(wanted_model, name)
 
 
-def _check_model_options(max_calls: int | None, reasoning_effort: ReasoningEffort | None) -> None:
+def _check_model_options(
+    max_calls: int | None, context_window: int | None, reasoning_effort: ReasoningEffort | None
+) -> None:
     if max_calls is not None and max_calls < 1:
         raise InputError(f"max_calls is {max_calls}; give at least 1")
+    is_number = isinstance(context_window, int) and not isinstance(context_window, bool)
+    if context_window is not None and (not is_number or context_window < _LEAST_WINDOW):
+        raise InputError(
+            f"context_window is {context_window!r}; give at least {_LEAST_WINDOW}, or None"
+        )
     if reasoning_effort not in (None, *get_args(ReasoningEffort)):
         efforts = ", ".join(get_args(ReasoningEffort))
         raise InputError(f"reasoning_effort is {reasoning_effort!r}; give one of {efforts}")

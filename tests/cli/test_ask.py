@@ -224,6 +224,8 @@ def _line(result: Result) -> str:
         ([QUESTION, "--docs", "DOCS", "--prompts", "nowhere"], "nowhere is not a folder"),
         ([QUESTION, "--docs", "DOCS", "--top-k", "0"], "--top-k"),
         ([QUESTION, "--docs", "LONG", "--set", "context_window=1024"], "context window"),
+        ([QUESTION, "--docs", "DOCS", "--set", "context_window=1000"], "give at least 1024"),
+        ([QUESTION, "--docs", "DOCS", "--set", "context_window=wide"], "give at least 1024"),
         ([QUESTION, "--docs", "DOCS", "--log", "/nowhere/at/all.jsonl"], "--log"),
         ([QUESTION, "--frobnicate"], "--frobnicate"),
         ([], "QUESTION"),

@@ -87,6 +87,23 @@ def test_what_does_not_fit_is_named_with_its_file(text: str, said: str) -> None:
     assert "pass@" not in line
 
 
+def test_settings_of_the_file_and_of_the_environment_are_joined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CONFLICTSCORE_ASK_SET", "guard=false")
+    Path("conflictscore.toml").write_text('unsettled = "sometimes"\n')
+
+    assert "unsettled is 'sometimes'" in ask().stderr
+
+
+def test_an_option_of_two_files_takes_a_list() -> None:
+    Path("conflictscore.toml").write_text('natconfqa = ["questions.jsonl", "judged.jsonl"]\n')
+
+    refused = CliRunner().invoke(main, ["bench", "validity"])
+
+    assert "questions.jsonl" in refused.stderr.splitlines()[-1]
+
+
 def test_a_named_file_that_is_not_there_is_refused() -> None:
     assert "no.toml: No such file" in search("--config", "no.toml").stderr
 
