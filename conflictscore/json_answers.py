@@ -36,8 +36,9 @@ def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """Return the values of a JSON object or array, in order, or None if the answer is neither.
 
     The answer may be in a code block. An array that contains no text, object or array may be a
-    citation, such as [2], so it does not count as an answer in JSON. ``null`` is not a value. If the answer is nested more than 32 levels deep, or has
-    a key of about 200 characters or more, no values are returned.
+    citation, such as [2], so it does not count as an answer in JSON. ``null`` is not a value. If
+    the answer is nested more than 32 levels deep, or has a key of about 200 characters or more, no
+    values are returned.
     """
     text = inside_of(answer)
     if text.lstrip()[:1] not in ("{", "["):
