@@ -124,12 +124,13 @@ def main() -> None:
             f" | {price.read:,} | {price.written:,} | {price.ratio:.1f} | {price.outcome} |"
         )
     click.echo(
-        f"\nA call to a judge (`json`), with all around it: {call_steps():,.0f} calls of functions."
+        f"\nA call to a judge (`json`), with all work around it, takes {call_steps():,.0f} function"
+        " calls."
     )
     steps = row_steps()
     click.echo(
-        f"\nA row of `score-file` with two claims and three documents: {steps.calls:,.0f} calls of"
-        f" functions, {steps.records:.0f} records made."
+        f"\nA row of `score-file` with two claims and three documents takes {steps.calls:,.0f}"
+        f" function calls and creates {steps.records:.0f} records."
     )
 
 

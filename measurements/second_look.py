@@ -355,7 +355,7 @@ def main(
         except ConflictScoreError as error:
             raise click.ClickException(str(error)) from error
         except KeyboardInterrupt:
-            click.echo("stopped; the same command goes on where --out is given", err=True)
+            click.echo("stopped; with --out, the same command resumes", err=True)
         click.echo(_counted(name if share == "0" else f"{name}, {share}", done))
 
 

@@ -1,9 +1,9 @@
-"""Where a claim's quantities stand in the documents that models label, and people's label there.
+"""Counts people's labels by where a document states the quantities of a claim.
 
-For pairs that the pooled models label SUPPORTS or CONTRADICTS, it counts people's labels by the
-kind of a claim's values and by their place: all in the deciding window, all in the document, absent
-from the document while the window has the same digits with another unit, absent while the window
-has another value of the kind, or absent without one. No rule on the text overrules the models.
+Only pairs that the pooled models label SUPPORTS or CONTRADICTS are counted, for each kind of value
+in the claim. There are five places. All values of a kind are in the deciding window, or all are in
+the document. Otherwise, the deciding window has the digits of a missing value with another unit,
+or another value of the kind, or neither. No rule on the text overrules the models.
 
 Files are groups of claims, as ``training.groups`` writes them. Outputs for each window are cached
 in --cache, so the same command resumes.
@@ -34,7 +34,7 @@ _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 
 
 def places_of(claim: str, document: str, window: str) -> Iterator[tuple[str, str]]:
-    """Yield each kind of the claim's values, and the place where they stand."""
+    """Yield each kind of value in the claim, and the place of the values of this kind."""
     in_document, in_window = all_values_in(document), all_values_in(window)
     of_kinds: dict[str, list[StatedValue]] = {}
     for each in values_in(claim):

@@ -163,7 +163,7 @@ def main(
             for look in looks:
                 click.echo(f"    {look['outcome']}: {look['why']}")
     click.echo(
-        f"{len(chosen)} answers that tell both sides, {disputed} disputed, {rewritten} rewritten,"
+        f"{len(chosen)} answers that give both sides, {disputed} disputed, {rewritten} rewritten,"
         f" {calls} calls; looks: {dict(outcomes)}"
     )
 
