@@ -263,8 +263,8 @@ def _sum_up(known: Sequence[Played]) -> None:
             bounds = span(percent(share.low), percent(share.high))
             click.echo(
                 f"{form}, {name}: planted {percent(of[0].planted[name])} %, found on average"
-                f" {percent(sum(values) / len(values) if values else None)} %; the interval contains"
-                f" it in {share.count} of {share.n} ({bounds} %)"
+                f" {percent(sum(values) / len(values) if values else None)} %; the interval"
+                f" contains it in {share.count} of {share.n} ({bounds} %)"
             )
         if of:
             found = sum(p.p_holm is not None and p.p_holm < 0.05 for p in of)
