@@ -10,8 +10,8 @@ from conflictscore.answering.answer_replies import cited_documents, copied, of_t
 from conflictscore.answering.answerer import answerer_of
 from conflictscore.answering.json_claims import is_prose
 from conflictscore.answering.statements import telling_terms
-from conflictscore.correcting.look import Correction, NewPassage, propose
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.proposal import Correction, NewPassage, propose
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
 from conflictscore.json_answers import new_literal, said_by, value_in
 from conflictscore.loop.state import RagState, RunContext, Written, attempts_of, documents_of

@@ -5,28 +5,21 @@ answers. Then the documents vote for the claim or one of its rivals. If there is
 is weighed.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
 
-from conflictscore.answering.languages import Language, asserts_nothing
+from conflictscore.answering.languages import asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import replaced_by_document
-from conflictscore.correcting.telling import (
-    explained_things,
-    hedged,
-    language_to_tell_in,
-    tellable,
-)
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
-from conflictscore.correcting.wording import exchanged, replaced
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.records import (
     Candidate,
+    Claim,
     ClaimEvidence,
     LookOutcome,
     RelatedAnswer,
@@ -34,7 +27,6 @@ from conflictscore.records import (
     SecondLook,
     Weighing,
 )
-from conflictscore.threads import at_once
 
 
 async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) -> SecondLook:
@@ -56,13 +48,16 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
         [claim] = await labelled([claim.claim], looking)
+    if (look := await _look_by_wording(claim, passage, looking)) is not None:
+        return look
     rivals = await rivals_of(claim, passage, looking)
     if not rivals.is_asked:
         return SecondLook(
             question=looking.question,
             candidates=(Candidate(evidence=claim),),
             outcome=LookOutcome.NO_QUESTION,
-            why="No question for this claim was found, so no document was asked.",
+            why=f"{_if_refuted(claim)}No question for this claim was found, so no document was"
+            " asked.",
         )
     candidates = tallied(
         rivals.evidence,
@@ -86,6 +81,38 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         rival=vote.rival,
     )
     return _decided(look, vote, weighing, looking)
+
+
+async def _look_by_wording(
+    claim: ClaimEvidence, passage: str, looking: Looking
+) -> SecondLook | None:
+    """Return a look that replaces a claim by its plain rival; None if there is none that wins.
+
+    Only embedded models need this. A capable judge sees the difference, and also sees whether the
+    documents are about another thing.
+    """
+    if not (looking.judge.model.is_local and looking.is_labelled_by_embedded):
+        return None
+    rival = await plain_rival_of(claim, passage, looking)
+    if rival is None:
+        return None
+    # the labels must agree too, since the documents that vote are those that support the rival
+    [evidence] = await labelled([Claim(number=1, text=rival.statement)], looking)
+    statements, given_by = (claim, evidence), ((), rival.given_by)
+    candidates = tallied(statements, given_by, looking.duplicates, looking.weights)
+    vote = outcome(candidates)
+    if vote.kind != "replace" or evidence.contradicts:
+        return None
+    own, new = (_told(candidate) for candidate in candidates)
+    return SecondLook(
+        question=looking.question,
+        candidates=candidates,
+        rival=vote.rival,
+        decision="replace",
+        decided_by="wording",
+        outcome=LookOutcome.VOTE,
+        why=f"Documents state the same with another quantity: {new} against {own}.",
+    )
 
 
 async def _weighing_of(
@@ -141,9 +168,15 @@ def _decided(
         update = {"decision": "hedge", "outcome": LookOutcome.TOLD, "why": why}
         update |= _told_with_things(look, why)
     else:
-        why = f"Nothing settles it, so it stays: {sides}."
+        why = f"{_if_refuted(claim.evidence)}Nothing settles it, so it stays: {sides}."
         update = {"outcome": LookOutcome.UNSETTLED, "why": why}
     return look.model_copy(update={"weighing": weighing, **update})
+
+
+def _if_refuted(claim: ClaimEvidence) -> str:
+    """Return a sentence that says that documents refute a claim; empty if they do not."""
+    is_refuted = claim.contradicts and not claim.supports
+    return "Documents contradict it, and none supports it. " if is_refuted else ""
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
@@ -235,141 +268,3 @@ def _told(candidate: Candidate) -> str:
     numbers = ", ".join(map(str, candidate.votes))
     behind = f"Doc{'s' if len(candidate.votes) > 1 else ''} {numbers}" if numbers else "no document"
     return f"“{candidate.statement.rstrip('.')}” ({behind})"
-
-
-# Maximum disputed claims of a passage that get a second look. A passage is one sentence, which
-# seldom makes more claims, and each look queries up to 12 documents.
-_MOST_CLAIMS = 4
-
-
-class Correction(NamedTuple):
-    """A claim from a passage, and the statement that replaces it."""
-
-    wrong: str
-    right: str
-
-
-class NewPassage(NamedTuple):
-    """The new text of a passage, and the looks that led to it.
-
-    Attributes:
-        text: The new text, or the old text if nothing changes.
-        looks: The second look at each claim.
-    """
-
-    text: str
-    looks: tuple[SecondLook, ...]
-
-    @property
-    def reason(self) -> str:
-        """The distinct reasons of all looks."""
-        return " ".join(dict.fromkeys(look.why for look in self.looks))
-
-
-async def propose(
-    passage: str,
-    disputed_claims: Sequence[ClaimEvidence],
-    others: Sequence[str],
-    looking: Looking,
-    write: Callable[[str, Sequence[Correction]], Awaitable[str]],
-    *,
-    alone: bool = False,
-) -> NewPassage:
-    """Take a second look at each disputed claim of a passage, and rewrite the passage accordingly.
-
-    The looks run concurrently. First, winners are put into the passage. This is done by changing
-    the span that differs or by replacing the sentence; if neither works, a model is asked to
-    rewrite the passage. Two claims whose winners replace the same span count as one correction.
-    Then an explanation is added if a dispute is unsettled, or if several things have the same name.
-    Only one explanation is added, since a second one would overwrite the first.
-    """
-    claims = disputed_claims[:_MOST_CLAIMS]
-    looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
-    disputed_texts = [claim.claim.text for claim in disputed_claims]
-
-    def beside(look: SecondLook) -> list[str]:
-        own = look.candidates[0].statement
-        return [*others, *(text for text in disputed_texts if text != own)]
-
-    text, pending = _with_winners(passage, looks, beside, looking, alone=alone)
-    if pending:
-        text = await write(text, pending)
-    return _with_dispute_told(text, looks, beside, looking)
-
-
-def _with_winners(
-    passage: str,
-    looks: Sequence[SecondLook],
-    beside: Callable[[SecondLook], Sequence[str]],
-    looking: Looking,
-    *,
-    alone: bool,
-) -> tuple[str, list[Correction]]:
-    """Put in the winners that need no model; return the text and the corrections that need one."""
-    text, pending, done = passage, list[Correction](), set[tuple[str, str]]()
-    exchanges = {look.candidates[0].statement: exchanged(look) for look in looks}
-    for look in looks:
-        if look.decision != "replace" or look.rival is None:
-            continue
-        own, winner = (look.candidates[place].statement for place in (0, look.rival))
-        exchange = exchanges[own]
-        if exchange in done:
-            continue
-        twins = [text for text, other in exchanges.items() if other and other == exchange]
-        new_text = replaced(
-            text, look, beside(look), twins=twins, documents=looking.documents, alone=alone
-        )
-        if new_text is None:
-            pending.append(Correction(own, winner))
-        else:
-            text = new_text
-            done |= {exchange} if exchange else set()
-    return text, pending
-
-
-def _with_dispute_told(
-    text: str,
-    looks: Sequence[SecondLook],
-    beside: Callable[[SecondLook], Sequence[str]],
-    looking: Looking,
-) -> NewPassage:
-    """Reword a passage to explain its first unsettled dispute or its first ambiguous name.
-
-    If other looks also found several answers, the claims of those looks are kept, and their
-    outcomes record this.
-    """
-    look_to_tell = next((look for look in looks if look.tells_several), None)
-    if look_to_tell is None:
-        return NewPassage(text, tuple(looks))
-    language = language_to_tell_in(text, looking.answer, looking.question)
-    told_look = tellable(look_to_tell, language)
-    new_text = _passage_told_anew(text, told_look, beside(look_to_tell), looking, language)
-    is_told = new_text is not None
-    final_looks = tuple(
-        told_look
-        if look is look_to_tell and is_told
-        else _untold(look)
-        if look.tells_several
-        else look
-        for look in looks
-    )
-    return NewPassage(text if new_text is None else new_text, final_looks)
-
-
-def _passage_told_anew(
-    passage: str,
-    look: SecondLook,
-    others: Sequence[str],
-    looking: Looking,
-    language: Language | None,
-) -> str | None:
-    """Reword a passage to report a look's dispute; return None if its language is unsupported."""
-    if look.decision == "explain":
-        return explained_things(passage, look, others, language)
-    return hedged(passage, look, looking.documents, others, language)
-
-
-def _untold(look: SecondLook) -> SecondLook:
-    """Change a look to keep the claim, because the passage does not explain the dispute."""
-    outcomes = {"hedge": LookOutcome.UNSETTLED, "explain": LookOutcome.ANOTHER_THING}
-    return look.model_copy(update={"decision": "keep", "outcome": outcomes[look.decision]})

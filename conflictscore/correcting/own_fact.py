@@ -8,7 +8,9 @@ statements as supported, and the mean of both encoders labels 41 as supported. S
 contain the words of the claim's question.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from math import isclose
 
 from conflictscore.answering.languages import language_of
 from conflictscore.answering.question_terms import base_forms, predicate_terms
@@ -16,12 +18,32 @@ from conflictscore.answering.statements import (
     telling_terms,
     words_beside_values,
 )
+from conflictscore.labelers.nli.pitfalls import has_bound
+from conflictscore.labelers.nli.word_for_word import sentences_of
 from conflictscore.records import Document
-from conflictscore.values import StatedValue, values_in
+from conflictscore.values import StatedValue, all_values_in, values_in
 
 # Characters of a document that are searched. In a longer text, words of the question also occur by
 # chance, far from the fact.
 _LOOKED_AT = 2000
+_ROUNDED = 0.05
+"""Relative difference up to which a quantity agrees with a rounded one; chosen by hand."""
+# Words by which a sentence says that a quantity holds only in some cases, or held only in the past.
+_LIMITED = re.compile(
+    r"\b(?:if|unless|when|whenever|provided|until|till|formerly|previously|used to|no longer|wenn"
+    r"|falls|sofern|früher|damals|nicht mehr|lorsque|quand|jusqu['\u2019](?:à|en|au)|autrefois"
+    r"|cuando|hasta|antiguamente|quando|fino a|un tempo)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"\b(?:had|was|were|hatten?|waren?|wurden?|avait|avaient|était|étaient|tenía|tenían|era|eran|fue"
+    r"|aveva|avevano|erano|tinha|tinham)\b",
+    re.IGNORECASE,
+)
+_PRESENT = re.compile(
+    r"\b(?:has|have|is|are|hat|haben|ist|sind|est|sont|ont|tiene|tienen|es|son|ha|hanno|è|tem|têm)\b",
+    re.IGNORECASE,
+)
 
 
 def question_for_value(claim: str, question: str) -> str | None:
@@ -57,6 +79,55 @@ def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> 
         return all(_agrees_with_any(each, answer_values) for each in new_values)
     words = words_beside_values(rival) - telling_terms(claim) - telling_terms(claim_question)
     return bool(words) and words <= telling_terms(answer)
+
+
+def is_within_bounds(rival: str, claim: str) -> bool:
+    """Return whether a rival's quantity fits the rounded quantity or the range of a claim.
+
+    "The tower is 98 m tall" fits "about 100 m", and "45 minutes" fits "40 to 60 minutes".
+    """
+    own, new = values_in(claim), _beyond(values_in(rival), values_in(claim))
+    if len(new) != 1 or new[0].date is not None:
+        return False
+    readings = [min(each.readings) for each in own if each.readings]
+    amount = min(new[0].readings)
+    # in "40 to 60 minutes", only the second number has a unit
+    bounds = [min(each.bare) for each in own if each.bare]
+    if len(own) == 2 and _is_range(claim, own):
+        return min(bounds) <= min(new[0].bare) <= max(bounds) and new[0].unit == own[1].unit
+    is_close = any(isclose(amount, each, rel_tol=_ROUNDED) for each in readings)
+    return is_close and has_bound(claim)
+
+
+def _is_range(claim: str, ends: Sequence[StatedValue]) -> bool:
+    between = claim[ends[0].span[1] : ends[1].span[0]].strip().casefold()
+    return between in {"to", "-", "–", "bis", "à", "a", "and", "und", "et", "y"}
+
+
+def holds_only_in_part(document: Document, rival: str, claim: str, question: str) -> bool:
+    """Return whether a document states a rival's quantity only for other cases or another time.
+
+    "When it rains, the limit is 30 km/h" does not contradict "The limit is 50 km/h", and "In 1985,
+    the school had 90 pupils" does not contradict "The school has 240 pupils". A sentence with a
+    date, as a rival, is not examined.
+    """
+    context = f"{claim} {question}"
+    own_values = values_in(context)
+    new = [each for each in values_in(rival) if not _agrees_with_any(each, own_values)]
+    if not new or any(each.date or each.is_year for each in new) or _LIMITED.search(context):
+        return False
+    is_present = bool(_PRESENT.search(claim)) and not _PAST.search(context)
+    sentences = [(each, all_values_in(each)) for each in sentences_of(document.text)]
+    with_value = [
+        (sentence, stated_values)
+        for sentence, stated_values in sentences
+        if all(_agrees_with_any(each, stated_values) for each in new)
+    ]
+    return bool(with_value) and all(
+        _LIMITED.search(sentence)
+        or (is_present and _PAST.search(sentence) and any(each.is_year for each in stated_values))
+        for sentence, stated_values in with_value
+    )
 
 
 def tells_own_fact(

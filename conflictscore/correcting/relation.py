@@ -19,7 +19,12 @@ from typing import Any, Literal, NamedTuple
 
 from conflictscore.answering.statements import same_answer
 from conflictscore.correcting.looking import Looking
-from conflictscore.correcting.own_fact import is_told_beside, tells_own_fact
+from conflictscore.correcting.own_fact import (
+    holds_only_in_part,
+    is_told_beside,
+    is_within_bounds,
+    tells_own_fact,
+)
 from conflictscore.correcting.readers import Rival
 from conflictscore.correcting.shown_evidence import evidence_behind, passage_near
 from conflictscore.correcting.things import Thing, told_apart
@@ -93,7 +98,11 @@ async def _places_of_same(
 ) -> set[int]:
     """Return the indices of replies that repeat the claim or another part of the answer."""
     own = claim.claim.text
-    same = {n for n, each in enumerate(answers) if same_answer(each.statement, own, question)}
+    same = {
+        n
+        for n, each in enumerate(answers)
+        if same_answer(each.statement, own, question) or is_within_bounds(each.statement, own)
+    }
     pending = [place for place in range(len(answers)) if place not in same]
     supported_places = await _told_by_the_answer([answers[n] for n in pending], looking)
     return same | {pending[place] for place in supported_places}
@@ -144,7 +153,9 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     others = [
         documents[n]
         for n in answer.given_by
-        if n in documents and tells_own_fact(documents[n], question, looking.question, text, own)
+        if n in documents
+        and tells_own_fact(documents[n], question, looking.question, text, own)
+        and not holds_only_in_part(documents[n], answer.statement, text, looking.question)
     ]
     if not others:
         return _related(answer, Relation.NOTHING)

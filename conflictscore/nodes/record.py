@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from conflictscore.answering.json_claims import disputed_values
+from conflictscore.json_answers import is_json
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.loop.examining import examined_of
 from conflictscore.loop.rounds import flipped_by
@@ -30,6 +31,7 @@ from conflictscore.records import (
     Run,
     RunStatus,
 )
+from conflictscore.records.examined import quoted
 from conflictscore.retrieval.voices import copies, one_voice
 
 _log = logging.getLogger(__name__)
@@ -68,6 +70,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             *_notes(attempts, runtime.context.labeler),
             *(gap.note for gap in ledger.gaps if gap.kind in _NOTED),
             *disputed_values(last),
+            *(_notes_on_refuted(last) if state.get("question") else ()),
         ],
     }
     return update | _spoken(state, update, runtime)
@@ -163,6 +166,27 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
             f"{labeler.name} was not trained on; their labels are unreliable"
         )
     yield from _notes_on_pairs([pair for each in report.claims for pair in each.labels])
+
+
+def _notes_on_refuted(last: Attempt) -> Iterator[str]:
+    """Yield a note if the final answer still makes claims that documents refute.
+
+    Without it, "fully checked" might be taken for "right". A scored answer has no such note, since
+    its scores mark these claims.
+    """
+    report = last.report
+    if report is None or is_json(last.answer.text):  # notes on disputed values say it already
+        return
+    disputed = [report.evidence(number) for number in sorted(report.disputed)]
+    refuted = [each for each in disputed if report.why_disputed(each) == "refuted"]
+    if refuted:
+        numbers = ", ".join(map(str, refuted[0].contradicts))
+        others = len(refuted) - 1
+        more = f" (and {others} more such claim{'s' if others > 1 else ''})" if others else ""
+        yield (
+            f"documents {numbers} contradict {quoted(refuted[0].claim.text)}, and none supports it,"
+            f" but the answer still says it{more}"
+        )
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:

@@ -77,9 +77,9 @@ class Candidate(Record):
     evidence: ClaimEvidence
     """The statement with its label for every document."""
     given_by: tuple[_Document, ...] = ()
-    """Documents that gave this statement when queried separately. If the statement negates a
-    yes-or-no claim, these are the documents that contradict the claim. Empty for the answer's own
-    claim."""
+    """Documents that gave this statement when queried separately, or that state it in the claim's
+    words. If the statement negates a yes-or-no claim, these are the documents that contradict the
+    claim. Empty for the answer's own claim."""
     votes: tuple[_Document, ...] = ()
     """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
@@ -146,8 +146,9 @@ class SecondLook(Record):
     outcome: LookOutcome | None = None
     """The outcome; None in runs of older versions, which did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
-    decided_by: Literal["vote", "weighing", "date"] | None = None
-    """How the decision was reached; None if the dispute was not decided."""
+    decided_by: Literal["vote", "weighing", "date", "wording"] | None = None
+    """How the decision was reached; None if the dispute was not decided. ``wording`` means that
+    documents repeat the claim word for word with another quantity, so none was queried."""
     rival: Annotated[int, Field(ge=1)] | None = None
     """Index of the candidate with which the claim was finally compared; None if no rival
     counted."""
@@ -157,10 +158,9 @@ class SecondLook(Record):
     def told(self) -> tuple[str, ...]:
         """Describe the second look line by line: the votes, the weighing, and the decision."""
         lines = []
+        how = "in the claim's words" if self.decided_by == "wording" else "asked separately"
         for place, candidate in enumerate(self.candidates):
-            whose = (
-                "the answer" if place == 0 else _documents(candidate.given_by, "asked separately")
-            )
+            whose = "the answer" if place == 0 else _documents(candidate.given_by, how)
             against = tuple(n for n in candidate.evidence.contradicts if n not in candidate.votes)
             votes = f"{_documents(candidate.votes, 'for it')}, {_documents(against, 'against it')}"
             lines.append(f"“{candidate.statement}” (from {whose}): {votes}")

@@ -8,7 +8,9 @@ from conflictscore.answering.question_terms import predicate_terms
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (
+    holds_only_in_part,
     is_told_beside,
+    is_within_bounds,
     question_for_value,
     tells_own_fact,
 )
@@ -120,3 +122,44 @@ def test_a_new_value_is_not_told_beside_a_claim() -> None:
 
     assert is_told_beside("The Osk mill was closed in 1854.", CLOSED, QUESTION, answer)
     assert not is_told_beside("The Osk mill was closed in 1981.", CLOSED, QUESTION, answer)
+
+
+@pytest.mark.parametrize(
+    ("rival", "fits"),
+    [
+        ("The tower is 98 m tall.", True),
+        ("The tower is 80 m tall.", False),
+        ("The tower was built in 1998.", False),
+    ],
+)
+def test_a_quantity_that_fits_a_rounded_one_is_no_rival(rival: str, fits: bool) -> None:
+    assert is_within_bounds(rival, "The tower is about 100 m tall.") == fits
+    assert not is_within_bounds(rival, "The tower is exactly 100 m tall.")
+
+
+def test_a_quantity_within_a_range_is_no_rival() -> None:
+    claim = "The ferry takes 40 to 60 minutes."
+
+    assert is_within_bounds("The ferry takes 45 minutes.", claim)
+    assert not is_within_bounds("The ferry takes 90 minutes.", claim)
+    assert not is_within_bounds("The ferry takes 45 hours.", claim)
+
+
+@pytest.mark.parametrize(
+    ("text", "in_part"),
+    [
+        ("When it rains, the limit in Dorle is 30 km/h.", True),
+        ("Until 1990, the limit in Dorle was 30 km/h.", True),
+        ("In 1985, the limit in Dorle was 30 km/h.", True),
+        ("In 1985, it was 30 km/h. The limit in Dorle is 30 km/h.", False),
+        ("Drive carefully. The limit in Dorle is 30 km/h.", False),
+        ("The limit in Dorle was 30 km/h.", False),
+        ("If it rains, stay at home.", False),
+    ],
+)
+def test_a_quantity_for_other_cases_or_another_time_is_no_rival(text: str, in_part: bool) -> None:
+    claim, rival = "The limit in Dorle is 50 km/h.", "The limit in Dorle is 30 km/h."
+    [document] = documents_with(text)
+
+    assert holds_only_in_part(document, rival, claim, "What is the limit?") == in_part
+    assert not holds_only_in_part(document, rival, claim, "What is the limit when it rains?")

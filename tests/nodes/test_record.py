@@ -206,3 +206,31 @@ def test_a_run_whose_documents_have_no_numbers_yet_has_none() -> None:
 
     assert run_of(given).documents == ()
     assert [d.number for d in run_of({**given, "run_id": "r", "documents": [numbered]}).documents]
+
+
+async def test_a_claim_that_documents_refute_and_the_answer_still_makes_is_noted() -> None:
+    refuted = scored(claim_with("--0", "It was lit."), claim_with("+++", "It is red.", number=2))
+    [single] = (await noted(refuted, question="When?"))[1:]
+    both = scored(claim_with("--"), claim_with("---", "It is red.", number=2))
+    [several] = (await noted(both, question="When?"))[1:]
+
+    assert single == (
+        "documents 1, 2 contradict “It was lit.”, and none supports it, but the answer still says it"
+    )
+    assert several.endswith("(and 1 more such claim)")
+    assert await noted(AGREED, question="When?") == ["the first note"]
+    assert await noted(refuted) == ["the first note"], "the scores of a scored answer mark them"
+
+
+async def noted(report: Any, **fields: Any) -> list[str]:
+    state: Any = {
+        "attempts": [attempt(report).to_json()],
+        "notes": ["the first note"],
+        "run_id": "run-7",
+        "draft": attempt(report).answer.to_json(),
+        "documents": [],
+        "changes": [],
+        **fields,
+    }
+    notes: list[str] = (await record(state, running(setting(labeler=Judge()))))["notes"]
+    return notes

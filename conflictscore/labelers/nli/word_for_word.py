@@ -134,6 +134,19 @@ def difference(claim: str, sentence: str) -> Difference | None:
     return next((each for each in differences if each is not None), _negation(ours, whole))
 
 
+def differing_values(claim: str, sentence: str) -> list[tuple[StatedValue, StatedValue]] | None:
+    """Return the values in which a sentence differs that otherwise repeats a whole claim.
+
+    Each value of the claim comes with the value that the sentence has in its place. The list is
+    empty if the sentence has the claim's own values. Return None if it does not repeat the claim.
+    """
+    ours = _words_of_claim(claim)
+    if not _FEWEST_WORDS <= len(ours) <= _MOST_WORDS or _has_few(ours, sentence):
+        return None
+    whole = _words_in(sentence)
+    return _unequal_values(ours, whole) if _folded(ours) == _folded(whole) else None
+
+
 @lru_cache(maxsize=512)  # a claim is compared with many sentences
 def _words_of_claim(claim: str) -> _Words:
     return _words_in(claim)

@@ -1,0 +1,194 @@
+"""Finds the plain rival of a refuted claim: the claim itself, with another quantity.
+
+If a sentence of a document says "Adults take 50 mg", and the claim says "Adults take 50 g", the
+sentence itself is what the document says instead. Embedded models are too small to be trusted with
+such a difference, and here no model is needed to see it. The rules are strict, since a right answer
+made wrong is worse than a wrong one left: in doubt, there is no plain rival, and the documents are
+queried as usual.
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator, Sequence
+from math import isclose
+from typing import NamedTuple
+
+from conflictscore.answering.statements import opposite, telling_terms
+from conflictscore.correcting.looking import Looking
+from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
+from conflictscore.labelers.nli.word_for_word import (
+    are_comparable,
+    differing_values,
+    sentences_of,
+)
+from conflictscore.records import ClaimEvidence, Document
+from conflictscore.scripts import fold, word_set
+from conflictscore.values import StatedValue, all_values_in, values_in
+
+_CLOSE = 0.1
+"""Relative difference up to which values in different units may be one rounded value, such as "60
+miles" and "100 km". The number was chosen by hand."""
+_WORD = re.compile(r"[^\W_]+")
+# Words that may follow an amount. Any other word may be a noun that the amount describes, as in
+# "the 5 km race", where the amount only says which race is meant.
+_MAY_FOLLOW = word_set(
+    """of a an per each every in on at by for to from with before after and or than daily weekly
+    long tall high wide deep old thick away apart above below
+    pro je am im in an auf von für zu nach vor bei und lang hoch breit tief alt dick schwer weit
+    par en de du des à au aux pour avant après dans sur et
+    por al el la a para antes después y con
+    al per di da prima dopo e"""
+)
+# Words before an amount that say which thing is meant: "the 5 km race".
+_DETERMINERS = word_set(
+    """the this that these those its his her their our your der die das dem den dieser diese dieses
+    le la les ce cette ces el los las este esta il lo gli i questo questa"""
+)
+# Questions that ask for a number of things.
+_ASKS_HOW_MANY = re.compile(
+    r"\b(?:how many|number of|wie ?viele?|anzahl|combien|nombre de|cu[aá]nt[oa]s|quant[ie]|quantos"
+    r"|quantas|hoeveel)\b",
+    re.IGNORECASE,
+)
+_PRONOUNS = word_set("it he she they this that these those we you i er sie es wir il elle ils ça")
+
+
+class PlainRival(NamedTuple):
+    """A claim with another quantity, and the documents that state it in the claim's own words."""
+
+    statement: str
+    given_by: tuple[int, ...]
+
+
+async def plain_rival_of(claim: ClaimEvidence, passage: str, looking: Looking) -> PlainRival | None:
+    """Return the plain rival of a claim that documents refute; None if there is none.
+
+    Each document that contradicts the claim must state the same other quantity, in a sentence that
+    otherwise repeats the whole claim word for word. No document may support the claim, repeat it,
+    or be without a label.
+    """
+    text = claim.claim.text
+    is_refuted = claim.contradicts and not claim.supports and not claim.unlabelled
+    if not is_refuted or opposite(passage, looking.question) is not None:
+        return None
+    if has_bound(text) or fold(next(iter(_WORD.findall(text)), "")) in _PRONOUNS:
+        return None
+    return await asyncio.to_thread(_plain_rival, claim, looking)
+
+
+def _plain_rival(claim: ClaimEvidence, looking: Looking) -> PlainRival | None:
+    text, against = claim.claim.text, claim.contradicts
+    repetitions = {
+        document.number: [*_repetitions(text, document)]
+        for document in looking.documents
+        if looking.weights.get(document.number, 1.0) > 0
+    }
+    by_others = (each for number, each in repetitions.items() if number not in against)
+    if any(by_others):
+        return None
+    agreed = _agreed_by([repetitions.get(number, []) for number in against])
+    if agreed is None or not _is_amount_of(text, agreed, looking.question):
+        return None
+    documents = [looking.documents_by_number[number] for number in against]
+    if any(_states(document, agreed.own) for document in documents):
+        return None
+    if not all(_has_subject(document, text, looking.question) for document in documents):
+        return None
+    start, end = agreed.own.span
+    return PlainRival(text[:start] + agreed.written + text[end:], against)
+
+
+class _Repetition(NamedTuple):
+    """The value of a claim, and the one that a sentence that repeats the claim has in its place."""
+
+    own: StatedValue
+    new: StatedValue
+    written: str
+
+
+def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]:
+    """Yield the sentences of a document that repeat a whole claim, with any values.
+
+    Yield None for a sentence that has the claim's own values, or that does not state the claim
+    plainly, but asks about it, for example.
+    """
+    for sentence in sentences_of(document.text):
+        pairs = differing_values(claim, sentence)
+        if pairs is None:
+            continue
+        is_plain = is_stated_plainly(claim, sentence) and not has_bound(sentence)
+        if len(pairs) == 1 and is_plain and are_comparable(*pairs[0]):
+            own, new = pairs[0]
+            yield _Repetition(own, new, sentence[slice(*new.span)])
+        else:
+            yield None
+
+
+def _agreed_by(of_documents: Sequence[Sequence[_Repetition | None]]) -> _Repetition | None:
+    """Return what each document says instead of a claim's value; None unless all say the same."""
+    if not all(of_documents):
+        return None
+    first, *more = (each for of_document in of_documents for each in of_document)
+    if first is None:
+        return None
+    agree = (each and each.own == first.own and each.new.agrees(first.new) for each in more)
+    return first if all(agree) else None
+
+
+def _states(document: Document, own: StatedValue) -> bool:
+    """Return whether a document states the claim's value anywhere, perhaps of another case."""
+    return any(own.agrees(each) for each in all_values_in(f"{document.title}. {document.text}"))
+
+
+def _has_subject(document: Document, claim: str, question: str) -> bool:
+    """Return whether a document has the names in the question that the claim lacks.
+
+    Return False if neither the claim nor the question has a name, since "The dose is 50 mg" may be
+    about any medicine.
+    """
+    of_claim, of_question = _names_in(claim), _names_in(question)
+    text = fold(f"{document.title} {document.text}")
+    return bool(of_claim or of_question) and all(name in text for name in of_question - of_claim)
+
+
+def _names_in(text: str) -> frozenset[str]:
+    """Return the capitalised words after the first word, folded; in German, also nouns."""
+    words = _WORD.findall(text)[1:]
+    return frozenset(fold(word) for word in words if word[0].isupper() and telling_terms(word))
+
+
+def _is_amount_of(claim: str, change: _Repetition, question: str) -> bool:
+    """Return whether the value is what a claim says, not a part of a name or of a description.
+
+    A date may be the date of another event, so it is not an amount. A claim may have a date, but no
+    second amount, since both may be the ends of a range.
+    """
+    own, new = change.own, change.new
+    others = (each for each in values_in(claim) if each.span != own.span)
+    if own.date or own.is_year or new.is_year or not all(o.date or o.is_year for o in others):
+        return False
+    before, after = (_WORD.findall(text) for text in (claim[: own.span[0]], claim[own.span[1] :]))
+    if before and fold(before[-1]) in _DETERMINERS:
+        return False
+    next_word = fold(after[0]) if after else ""
+    if own.dimension is None or new.dimension is None:
+        return _is_counted(next_word, question)
+    return not _may_be_rounded(own, new) and (not next_word or next_word in _MAY_FOLLOW)
+
+
+def _is_counted(word: str, question: str) -> bool:
+    """Return whether a question asks how many of the things there are that a word names.
+
+    Otherwise, a number without a unit may be a name, as in "Route 7".
+    """
+    counted = telling_terms(word)
+    is_asked = bool(_ASKS_HOW_MANY.search(question))
+    return is_asked and bool(counted) and counted <= telling_terms(question)
+
+
+def _may_be_rounded(own: StatedValue, new: StatedValue) -> bool:
+    """Return whether two values in different units may be one value, rounded."""
+    if own.dimension != new.dimension or own.unit == new.unit:
+        return False
+    pairs = ((a, b) for a in own.readings for b in new.readings)
+    return any(isclose(a, b, rel_tol=_CLOSE) for a, b in pairs)
