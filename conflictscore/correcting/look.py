@@ -200,13 +200,14 @@ def _without_rival(look: SecondLook) -> SecondLook:
     """
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence
+    same = {n for each in look.related if each.relation is Relation.SAME for n in each.given_by}
     update: dict[str, object]
     if explanation := _explained(look):
         update = explanation
     elif Relation.ANOTHER_THING in of_relation:
         why = "The documents that seem to contradict it are about another thing."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
-    elif Relation.SAME in of_relation and own.supports:
+    elif same and (own.supports or same.issuperset(own.contradicts)):
         why = "The answer already contains what seems to contradict it."
         update = {"outcome": LookOutcome.TOLD_ALREADY, "why": why}
     elif own.contradicts and not own.supports:

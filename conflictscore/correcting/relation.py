@@ -153,12 +153,17 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     others = [
         documents[n]
         for n in answer.given_by
-        if n in documents
-        and tells_own_fact(documents[n], question, looking.question, text, own)
-        and not holds_only_in_part(documents[n], answer.statement, text, looking.question)
+        if n in documents and tells_own_fact(documents[n], question, looking.question, text, own)
     ]
     if not others:
         return _related(answer, Relation.NOTHING)
+    others = [
+        document
+        for document in others
+        if not holds_only_in_part(document, answer.statement, text, looking.question)
+    ]
+    if not others:
+        return _related(answer, Relation.ANOTHER_THING)
     apart: tuple[Thing, Thing] | None = told_apart(own, others, f"{question}\n{text}")
     if apart is None:
         givers = tuple(document.number for document in others)

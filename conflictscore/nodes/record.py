@@ -1,7 +1,7 @@
 """record: write the final answer and its status into the state, and read runs from states."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -28,8 +28,10 @@ from conflictscore.records import (
     Gap,
     GapKind,
     Label,
+    LookOutcome,
     Run,
     RunStatus,
+    SecondLook,
 )
 from conflictscore.records.examined import quoted
 from conflictscore.retrieval.voices import copies, one_voice
@@ -38,6 +40,8 @@ _log = logging.getLogger(__name__)
 
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 """Gaps whose notes quote the answer."""
+_CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
+"""Outcomes of second looks that found nothing that contradicts the claim, in spite of the labels."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
 """Gaps that concern the whole answer; no score mentions them."""
 
@@ -70,7 +74,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             *_notes(attempts, runtime.context.labeler),
             *(gap.note for gap in ledger.gaps if gap.kind in _NOTED),
             *disputed_values(last),
-            *(_notes_on_refuted(last) if state.get("question") else ()),
+            *(_notes_on_refuted(last, _looks(state)) if state.get("question") else ()),
         ],
     }
     return update | _spoken(state, update, runtime)
@@ -168,7 +172,7 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
     yield from _notes_on_pairs([pair for each in report.claims for pair in each.labels])
 
 
-def _notes_on_refuted(last: Attempt) -> Iterator[str]:
+def _notes_on_refuted(last: Attempt, looks: Iterable[SecondLook]) -> Iterator[str]:
     """Yield a note if the final answer still makes claims that documents refute.
 
     Without it, "fully checked" might be taken for "right". A scored answer has no such note, since
@@ -179,14 +183,22 @@ def _notes_on_refuted(last: Attempt) -> Iterator[str]:
         return
     disputed = [report.evidence(number) for number in sorted(report.disputed)]
     refuted = [each for each in disputed if report.why_disputed(each) == "refuted"]
-    if refuted:
-        numbers = ", ".join(map(str, refuted[0].contradicts))
-        others = len(refuted) - 1
-        more = f" (and {others} more such claim{'s' if others > 1 else ''})" if others else ""
-        yield (
-            f"documents {numbers} contradict {quoted(refuted[0].claim.text)}, and none supports it,"
-            f" but the answer still says it{more}"
-        )
+    if not refuted:
+        return
+    claim, others = refuted[0].claim.text, len(refuted) - 1
+    numbers = ", ".join(map(str, refuted[0].contradicts))
+    cleared = (each for each in looks if each.outcome in _CLEARED)
+    why = next((each.why for each in cleared if each.candidates[0].statement == claim), "")
+    verb, end = ("seem to contradict", f": {why}") if why else ("contradict", "")
+    more = f" ({others} more such claim{'s' if others > 1 else ''})" if others else ""
+    yield (
+        f"documents {numbers} {verb} {quoted(claim)}, and none supports it, but the answer still"
+        f" says it{more}{end}"
+    )
+
+
+def _looks(state: RagState) -> Iterator[SecondLook]:
+    return (look for change in changes_of(state) for look in change.looks)
 
 
 def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
