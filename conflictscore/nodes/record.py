@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
 """Gaps whose notes quote the answer."""
 _CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
-"""Outcomes of second looks that found nothing that contradicts the claim, in spite of the labels."""
+"""Outcomes of second looks that found, against the labels, that nothing contradicts the claim."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
 """Gaps that concern the whole answer; no score mentions them."""
 

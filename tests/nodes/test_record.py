@@ -209,9 +209,12 @@ def test_a_run_whose_documents_have_no_numbers_yet_has_none() -> None:
 
 
 async def test_a_claim_that_documents_refute_and_the_answer_still_makes_is_noted() -> None:
-    refuted = scored(claim_with("--0", "It was lit."), claim_with("+++", "It is red.", number=2))
+    policy = ("conflict", "refuted")
+    other = claim_with("+++", "It is red.", number=2)
+    refuted = scored(claim_with("--0", "It was lit."), other, policy=policy)
     [single] = (await noted(refuted, question="When?"))[1:]
-    both = scored(claim_with("--"), claim_with("---", "It is red.", number=2))
+    other = claim_with("---", "It is red.", number=2)
+    both = scored(claim_with("--0"), other, policy=policy)
     [several] = (await noted(both, question="When?"))[1:]
 
     refusal = "documents 1, 2 contradict “It was lit.”, and none supports it, but the answer"
