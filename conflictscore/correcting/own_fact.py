@@ -117,17 +117,23 @@ def holds_only_in_part(document: Document, rival: str, claim: str, question: str
     if not new or any(each.date or each.is_year for each in new) or _LIMITED.search(context):
         return False
     is_present = bool(_PRESENT.search(claim)) and not _PAST.search(context)
-    sentences = [(each, all_values_in(each)) for each in sentences_of(document.text)]
-    with_value = [
-        (sentence, stated_values)
-        for sentence, stated_values in sentences
-        if all(_agrees_with_any(each, stated_values) for each in new)
+    stating = [
+        sentence
+        for sentence in sentences_of(document.text)
+        if all(_agrees_with_any(each, all_values_in(sentence)) for each in new)
     ]
-    return bool(with_value) and all(
-        _LIMITED.search(sentence)
-        or (is_present and _PAST.search(sentence) and any(each.is_year for each in stated_values))
-        for sentence, stated_values in with_value
-    )
+    return bool(stating) and all(_is_limited(each, is_present=is_present) for each in stating)
+
+
+def _is_limited(sentence: str, *, is_present: bool) -> bool:
+    """Return whether a sentence is about some cases only, or about a past year.
+
+    ``is_present`` says whether the claim is about the present.
+    """
+    if _LIMITED.search(sentence):
+        return True
+    is_past = is_present and bool(_PAST.search(sentence))
+    return is_past and any(each.is_year for each in all_values_in(sentence))
 
 
 def tells_own_fact(

@@ -164,8 +164,9 @@ def _is_amount_of(claim: str, change: _Repetition, question: str) -> bool:
     second amount, since both may be the ends of a range.
     """
     own, new = change.own, change.new
-    others = (each for each in values_in(claim) if each.span != own.span)
-    if own.date or own.is_year or new.is_year or not all(o.date or o.is_year for o in others):
+    if _is_time(own) or _is_time(new):
+        return False
+    if not all(_is_time(each) for each in values_in(claim) if each.span != own.span):
         return False
     before, after = (_WORD.findall(text) for text in (claim[: own.span[0]], claim[own.span[1] :]))
     if before and fold(before[-1]) in _DETERMINERS:
@@ -174,6 +175,10 @@ def _is_amount_of(claim: str, change: _Repetition, question: str) -> bool:
     if own.dimension is None or new.dimension is None:
         return _is_counted(next_word, question)
     return not _may_be_rounded(own, new) and (not next_word or next_word in _MAY_FOLLOW)
+
+
+def _is_time(stated: StatedValue) -> bool:
+    return stated.date is not None or stated.is_year
 
 
 def _is_counted(word: str, question: str) -> bool:
