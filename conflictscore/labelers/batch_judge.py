@@ -143,7 +143,8 @@ def read_reply(
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
     verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
     for row in verdict_list:
-        verdict = dict(zip(_ROW, row, strict=False)) if isinstance(row, list) else row
+        is_row = isinstance(row, list) and len(row) <= len(_ROW)  # a longer row is unclear
+        verdict = dict(zip(_ROW, row, strict=False)) if is_row else row
         if isinstance(verdict, Mapping):
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
     for its_id in _listed_ids(reply.get(_IRRELEVANT)):

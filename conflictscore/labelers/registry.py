@@ -179,6 +179,8 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
             raise ConfigurationError(
                 f"labeler is {spec!r}; the options of {name} are {option_help}"
             )
+        if option in options:
+            raise ConfigurationError(f"labeler is {spec!r}; {option} occurs twice")
         try:
             options[option] = kind.options[option](setting)
         except ValueError as error:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from conflictscore.errors import FailureKind
@@ -60,6 +60,7 @@ async def label_table(
         ConfigurationError: A setting is invalid, so no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
+    labels_by_claim: dict[int, Counter[Label]] = {claim.number: Counter() for claim in claims}
     time_limit = _TimeLimit(seconds, seconds_if_disputed)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
@@ -70,8 +71,11 @@ async def label_table(
             if own != (verdict.claim, verdict.document, verdict.passage):
                 label = verdict.model_copy(update=dict(zip(_OF_A_PAIR, own, strict=True)))
             labels[claim.number, document.number] = label
+            labels_by_claim[claim.number][label.label] += 1
             on_label(label)
-        if seconds_if_disputed is not None and _may_be_disputed(labels.values(), pairs[0][0]):
+        # claims of the same text have the same labels, so the first stands for all of them
+        of_claim = labels_by_claim[pairs[0][0].number]
+        if seconds_if_disputed is not None and _may_be_disputed(of_claim):
             time_limit.shorten()
 
     pairs, too_many = _ordered(
@@ -146,11 +150,13 @@ class _TimeLimit:
             self._timeout = None
 
 
-def _may_be_disputed(labels: Iterable[EvidenceLabel], claim: Claim) -> bool:
-    """Return whether a claim has evidence on both sides, or two documents against it."""
-    sides = [verdict.label for verdict in labels if verdict.claim == claim.number]
-    against = sides.count(Label.CONTRADICTS)
-    return against > 1 or (against == 1 and Label.SUPPORTS in sides)
+def _may_be_disputed(labels: Mapping[Label, int]) -> bool:
+    """Return whether a claim has evidence on both sides, or two documents against it.
+
+    ``labels`` is the number of the claim's labels of each kind.
+    """
+    against = labels[Label.CONTRADICTS]
+    return against > 1 or (against == 1 and labels[Label.SUPPORTS] > 0)
 
 
 def _ordered(

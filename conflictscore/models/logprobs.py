@@ -39,7 +39,10 @@ def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
     try:
         likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
         # in order of rising probability, so that the likelier of the tokens "A" and " A" counts
-        pairs = [(token["token"].strip(), token["logprob"]) for token in reversed(likeliest)]
+        pairs = sorted(
+            ((token["token"].strip(), token["logprob"]) for token in likeliest),
+            key=lambda pair: pair[1],
+        )
         are_logprobs = all(
             type(logprob) in (int, float) and logprob <= _ROUNDED for _, logprob in pairs
         )

@@ -54,11 +54,14 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Split a spec such as ``NAME?temperature=none&json=prompt`` into the name and the options.
 
     Raises:
-        ConfigurationError: An option or its value is unknown.
+        ConfigurationError: An option or its value is unknown, or an option occurs twice.
     """
     name, mark, query = spec.partition("?")
-    options = dict(parse_qsl(query, keep_blank_values=True))
-    for key, setting in options.items() or ([("", "")] if mark else ()):
+    pairs = parse_qsl(query, keep_blank_values=True)
+    options = dict(pairs)
+    if len(options) < len(pairs):
+        raise ConfigurationError(f"an option of the model occurs twice in ?{query}")
+    for key, setting in pairs or ([("", "")] if mark else ()):
         is_number = key == "temperature" and _number(setting) is not None
         if not is_number and setting not in _OPTIONS.get(key, ()):
             options_help = "; ".join(
@@ -86,8 +89,9 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
     if reasons := options.get("reasoning"):
         room = min(THINKING_TOKENS, model.context_window // 2)
         update["thinking_tokens"] = room if reasons == "yes" else 0
-    own = Capabilities(style)
-    return replace(model, parameters=parameters, capabilities=own, **update)
+    if model.parameters is not None:  # otherwise, nothing of this model may be cached
+        update["parameters"] = parameters
+    return replace(model, capabilities=Capabilities(style), **update)
 
 
 def _number(text: str) -> float | None:
@@ -108,6 +112,6 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
     """Return the number of tokens to reserve for reasoning, from the profile and the setting."""
-    if (chat.profile or {}).get("reasoning_output"):
-        return THINKING_TOKENS
-    return min(THINKING_TOKENS, window // 2) if effort_setting else 0
+    reasons = bool((chat.profile or {}).get("reasoning_output") or effort_setting)
+    # a user may state a small window, and the prompt needs room in it too
+    return min(THINKING_TOKENS, window // 2) if reasons else 0

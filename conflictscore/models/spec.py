@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
+import httpx2
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
@@ -249,12 +250,22 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
         raise ConfigurationError(
             f'openai:{name} needs a key: set OPENAI_API_KEY, or use the model "local"'
         )
-    if base_url and not re.match(r"https?://[^/\s\[\]?#]", base_url):
+    if base_url and not _is_http_address(base_url):
         # the address is not shown, since it may contain a password
         raise ConfigurationError(
             "base_url (or OPENAI_BASE_URL) is not an http(s) address; write http://HOST:PORT/v1"
         )
     return key
+
+
+def _is_http_address(text: str) -> bool:
+    """Return whether a text is an http(s) address with a host, and with a valid port if any."""
+    try:
+        # both the client and this package read the address, and each refuses other faults
+        host, scheme = urlsplit(text).hostname, httpx2.URL(text).scheme
+    except (httpx2.InvalidURL, ValueError):
+        return False
+    return scheme in {"http", "https"} and bool(host) and not re.search(r"\s", text)
 
 
 def _open_local(name: str, window: int | None) -> LanguageModel:

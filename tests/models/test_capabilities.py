@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.models.language_model import LanguageModel
-from conflictscore.models.profiles import known_profile, split_spec
+from conflictscore.models.profiles import known_profile, split_spec, with_options
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -309,6 +310,12 @@ def test_a_profile_is_found_without_date_vendor_and_alias(name: str, profile: st
     assert known_profile(name).get("name") == profile
 
 
+def test_an_option_does_not_let_a_model_with_unknown_settings_be_cached() -> None:
+    with endpoint(only("json_object")) as server:
+        model = replace(open_model("alias", base_url=server.base_url), parameters=None)
+    assert with_options(model, {"temperature": "0", "json": "prompt"}).identity is None
+
+
 async def test_what_the_user_says_of_a_model_is_not_found_out() -> None:
     spec = "alias?temperature=none&json=json_object&length=max_tokens&reasoning=yes"
     with endpoint(only("json_object")) as server:
@@ -321,7 +328,15 @@ async def test_what_the_user_says_of_a_model_is_not_found_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", ["m?", "m?temprature=0", "m?temperature=hot", "m?json=xml", "m?reasoning=1"]
+    "spec",
+    [
+        "m?",
+        "m?temprature=0",
+        "m?temperature=hot",
+        "m?json=xml",
+        "m?reasoning=1",
+        "m?temperature=0&temperature=1",
+    ],
 )
 def test_an_option_that_no_model_has_is_refused(spec: str) -> None:
     with pytest.raises(ConfigurationError, match="option"):

@@ -288,6 +288,12 @@ class TestLetter:
         assert asked == (True, 20, 1)
         assert meter.usage.calls == 1
 
+    async def test_letters_may_be_reported_in_any_order(self) -> None:
+        scores = {"A": -6.0, "B": -2.5, " A": -0.1, "C": -4.0}
+        with OpenAIServer(script(Reply("A", logprobs=scores))) as server:
+            values = await ask_letter(calling(server))
+        assert values == {"A": -0.1, "B": -2.5, "C": -4.0}
+
     async def test_a_letter_that_is_not_reported_gets_the_lowest_value_that_is(self) -> None:
         scores = {"A": -0.01, "Yes": -6.0, "B": -8.0}
         with OpenAIServer(script(Reply("A", logprobs=scores))) as server:

@@ -206,12 +206,24 @@ class TestEndpoint:
             "http://",
             "http:///v1",
             "http://[swordfish",
+            "http://swordfish:port/v1",
+            "http://sword fish/v1",
         ],
     )
     def test_an_invalid_address_is_refused_without_showing_a_password(self, url: str) -> None:
         with pytest.raises(ConfigurationError, match=r"base_url .*http://HOST:PORT/v1") as caught:
             open_model("some-model", base_url=url)
         assert "swordfish" not in str(caught.value)
+
+    def test_an_address_may_be_an_ipv6_literal(self) -> None:
+        model = open_model("some-model", base_url="http://[::1]:8000/v1")
+        assert model.endpoint == "http://[::1]:8000/v1"
+
+    def test_reasoning_leaves_half_of_a_small_window_to_prompt_and_reply(
+        self, server: OpenAIServer
+    ) -> None:
+        model = open_model("o4-mini", base_url=server.base_url, context_window=6000)
+        assert model.thinking_tokens == 3000
 
     def test_all_models_of_an_endpoint_share_its_limit(self, server: OpenAIServer) -> None:
         one = open_model("one", base_url=server.base_url)

@@ -47,6 +47,7 @@ _PAIR_TOKENS = 128
 This is about three sentences, which can be shown in full as evidence.
 """
 _MOST_THREADS = 16  # more threads of a small model mostly wait for memory
+_SHOWN_NUMBERS = 10  # maximum numbers of an unusable output that are shown
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -199,8 +200,12 @@ class NliModel:
                 f"the NLI model {name} failed: {_first_line(error)}", provider="nli"
             ) from error
         if logits.shape != (1, len(self._labels)) or not np.isfinite(logits).all():
+            # another kind of model may have an output of any size
+            output = (
+                logits.tolist() if logits.size <= _SHOWN_NUMBERS else f"{logits.size:,} numbers"
+            )
             raise ProviderError(
-                f"the NLI model {name} gave {logits.tolist()} for a pair, not 3 numbers",
+                f"the NLI model {name} gave {output} for a pair, not 3 numbers",
                 provider="nli",
             )
         return dict(zip(self._labels, logits[0].tolist(), strict=True))

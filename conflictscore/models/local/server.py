@@ -110,9 +110,10 @@ class LocalServer:
             _log.warning("the local server for %s died and is being restarted", self.model)
             try:
                 self._start(urlsplit(self.base_url).port or 0)
-            except ConflictScoreError as error:
+            # OSError: the system can start no process, for example because memory is short
+            except (ConflictScoreError, OSError) as error:
                 self._ended = True
-                _log.error("%s", error)
+                _log.error("the local server for %s cannot be restarted: %s", self.model, error)
             if self._ended:  # closed in the meantime
                 self._process.kill()
 
@@ -206,7 +207,8 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
     except BrokenPipeError:
         return {}
     line = process.stdout.readline()
-    answer: dict[str, Any] = json.loads(line) if line else {}
+    # without a line break, the process died while it wrote
+    answer: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {}
     return answer
 
 

@@ -41,6 +41,7 @@ def test_a_verdict_is_taken_with_its_quotation_and_its_reason() -> None:
         ([verdict(TWO, "SUPPORTS, or not")], "has a verdict that cannot be read"),
         (["nothing of the kind", None, 3], "has no verdict under its id"),
         ([verdict("2")], "has no verdict under its id"),
+        ([[TWO, "words", "SUPPORTS", "why", "CONTRADICTS"]], "has no verdict under its id"),
     ],
 )
 def test_a_verdict_that_cannot_be_taken_leaves_its_claim_open_with_the_reason(

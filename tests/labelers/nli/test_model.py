@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from onnx import TensorProto
 from onnxruntime.quantization import quantize_dynamic
 
-from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import NliModel, resolve, shared_model
 from conflictscore.models.usage import UsageMeter
@@ -61,6 +62,16 @@ class TestFits:
         assert (plain.pair_tokens, plain.most_tokens) == (100, 100)
         large = NliModel(make_nli_model(tmp_path / "c", positions=4000))
         assert (large.pair_tokens, large.most_tokens) == (128, 512)
+
+    def test_a_graph_with_another_output_is_named_without_its_numbers(self, tmp_path: Path) -> None:
+        class OtherGraph:
+            def run(self, names: object, feed: object) -> list[Any]:
+                return [np.zeros((1, 4, 1000))]
+
+        model = NliModel(make_nli_model(tmp_path))
+        model._session = OtherGraph()
+        with pytest.raises(ProviderError, match="gave 4,000 numbers for a pair, not 3 numbers"):
+            verdicts(model)
 
     def test_a_pair_gets_its_own_numbers_in_any_company_also_of_a_quantised_model(
         self, tmp_path: Path, model_folder: Path

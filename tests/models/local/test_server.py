@@ -159,6 +159,22 @@ def test_a_server_that_is_killed_comes_back_and_one_that_is_closed_does_not(
     assert server._process is last
 
 
+def test_a_server_that_cannot_be_restarted_is_not_running(
+    smollm2_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(LocalServer(smollm2_path, context_window=512)) as server:
+
+        def fail(*arguments: Any, **settings: Any) -> None:
+            raise OSError("no process can be started")
+
+        monkeypatch.setattr(subprocess, "Popen", fail)
+        server._process.kill()
+        deadline = time.monotonic() + 30
+        while server.running and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not server.running
+
+
 async def test_a_call_whose_server_is_killed_is_made_again(smollm2_path: Path) -> None:
     model, server = open_model(f"local:{smollm2_path}"), shared_server(smollm2_path)
     said = [HumanMessage("Count to 500: 1, 2, 3,")]
