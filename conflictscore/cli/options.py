@@ -122,6 +122,9 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
         name = name.replace("-", "_")
         if not equals:
             raise InputError(f"--set {text}: write NAME=VALUE")
+        if name in Settings.names() and name not in SETTABLE:
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"--set {text}: there is no setting {name!r} here; use {option}")
         if name not in SETTABLE:
             raise InputError(f"--set {text}: {unknown_name(name, SETTABLE)}")
         settings[name] = _read(_BY_SET.get(name) or Settings.kind(name), setting)

@@ -162,7 +162,9 @@ def _columns(mapping: str | None) -> "Columns":
 
     pairs = [part.partition("=") for part in mapping.split(",")] if mapping else []
     column_names = {field.strip(): name.strip() for field, _, name in pairs}
-    if not all(column_names.values()) or not column_names.keys() <= {"answer", "documents"}:
+    is_repeated = len(column_names) < len(pairs)
+    is_known = column_names.keys() <= {"answer", "documents"}
+    if is_repeated or not is_known or not all(column_names.values()):
         raise InputError(f"--columns {mapping}: write answer=NAME, documents=NAME, or both")
     return Columns(**column_names)
 

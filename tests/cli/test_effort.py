@@ -55,6 +55,7 @@ def test_an_option_counts_more_than_the_effort_beside_it(logged: Logged) -> None
         ("min-coverage=2", "min_coverage is 2.0; give 0 to 1, or None"),
         ("disputed=conflict,all", "give a list of any of conflict"),
         ("prompts=mine", "there is no setting 'prompts'"),
+        ("max-claims=12", "there is no setting 'max_claims' here; use --max-claims"),
     ],
 )
 def test_a_wrong_setting_is_one_line_and_exit_code_2(wrong: str, line: str, tmp_path: Path) -> None:

@@ -98,6 +98,10 @@ def test_how_fast_a_run_goes_may_change() -> None:
             "in.txt: its ending is not supported; supported are .jsonl, .json, .csv, .parquet",
         ),
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
+        (
+            ["in.jsonl", "--out", "o.jsonl", "--columns", "answer=a,answer=b"],
+            "--columns answer=a,answer=b: write",
+        ),
         (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
         (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: no rows"),
     ],
