@@ -220,15 +220,15 @@ def _ray_engine(options: Mapping[str, Any], context: "RunContext") -> "RowEngine
 
 
 def _print(out: Path, summary: "Summary") -> None:
+    from conflictscore.reporting.figure_text import counted
     from conflictscore.reporting.terminal import tokens_in
 
     usage = summary.usage
     click.echo(
-        f"{out}: {summary.rows:,} rows, {summary.scored_now:,} of them scored now;"
-        f" {summary.failed:,} failed, {summary.incomplete:,} lack a verdict for some "
-        f"pair; {usage.calls:,} calls, {usage.cached_calls:,} from the cache, "
-        f"{tokens_in(usage)},"
-        f" {usage.output_tokens:,} out"
+        f"{out}: {counted(summary.rows, 'row')}, {summary.scored_now:,} of them scored now;"
+        f" {summary.failed:,} failed, {summary.incomplete:,} lack a verdict for some pair;"
+        f" {counted(usage.calls, 'call')}, {usage.cached_calls:,} from the cache,"
+        f" {tokens_in(usage)}, {usage.output_tokens:,} out"
     )
 
 
