@@ -3,7 +3,7 @@
 import re
 
 from conflictscore.answering.answerer import answerer_of
-from conflictscore.errors import ContextWindowError, ProviderError
+from conflictscore.errors import ContextWindowError, FailureKind, ProviderError
 from conflictscore.loop.state import (
     RagState,
     Reconsider,
@@ -38,11 +38,13 @@ async def write_anew(
     try:
         async with in_time("the model"):
             reply = await answerer_of(context).again(state, request, meter)
-        failure = None if reply.answer.text.strip() else "the new answer was empty"
+        failure = None if reply.answer.text.strip() else FailureKind.UNREADABLE
+        note = "the new answer was empty"
     except (ProviderError, ContextWindowError) as error:
-        failure = str(error)
+        failure, note = error.failure, str(error)
     if failure is not None:
-        return Written((change.model_copy(update={"accepted": False, "note": failure}),))
+        update = {"accepted": False, "note": note, "failure": failure}
+        return Written((change.model_copy(update=update),))
     after = reply.answer.text
     update = {"after": after, "reason": reply.answer.justification}
     if differs(before, after):

@@ -162,7 +162,8 @@ async def _look(
         alone, others = before.strip() == answer.strip(), dispute.others
         proposal = await propose(shown_text, dispute.claims, others, looking, write, alone=alone)
     except (ProviderError, ContextWindowError, BudgetError) as error:
-        return no_change.model_copy(update={"accepted": False, "note": str(error)})
+        failure = {"note": str(error), "failure": error.failure}
+        return no_change.model_copy(update={"accepted": False, **failure})
     reason = without_active_content(proposal.reason)  # the reason quotes documents
     change = no_change.model_copy(update={"looks": proposal.looks, "reason": reason})
     return _put_in(change, dispute, shown_text, proposal, answer, context)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from conflictscore.models.endings import NO_REASON
 from conflictscore.records import (
     Attempt,
     ClaimedSpan,
@@ -19,6 +20,7 @@ ONE_DOCUMENT = Gap(
     note="it was checked against a single document, so no disagreement between "
     "sources could be found",
 )
+_ENDINGS = {NO_REASON: "without a finish reason"}
 
 
 def examined_of(
@@ -56,7 +58,8 @@ def examined_of(
 
 def unfinished(ending: str) -> Gap:
     """Return the gap for an answer that the model did not complete."""
-    note = f"the answer may be incomplete: it ended with “{ending}”"
+    how = _ENDINGS.get(ending, f"with “{ending}”")
+    note = f"the answer may be incomplete: it ended {how}"
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Unpack, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from conflictscore.errors import InputError
+from conflictscore.errors import InputError, UncheckedAnswerError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import CorrectionOptions, Model, explicit_kwargs
@@ -17,12 +17,13 @@ from conflictscore.loop.inputs import NO_QUESTION, given_documents
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.middleware import entrypoints
 from conflictscore.middleware.entrypoints import OnEvent, listener
-from conflictscore.middleware.requirement import Require, check_require, meets, refuse
+from conflictscore.middleware.requirement import Require, check_require, meets, refuse, why_refused
 from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
 _AT_ONCE = 8  # answers; each makes several calls at once, and the endpoint's limit is 16 calls
+_MOST_NAMED = 10  # further refused rows that an error names
 _FIELDS = ("answer", "documents", "question")
 
 
@@ -100,6 +101,7 @@ def correct_batch(
     *,
     model: Model | None = None,
     concurrency: int = _AT_ONCE,
+    require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
@@ -111,6 +113,9 @@ def correct_batch(
             with the row's number, before any model is called.
         model: As for :func:`correct`.
         concurrency: Number of answers to correct at once.
+        require: As for :func:`correct`. All rows are corrected first; if too little of any answer
+            was checked, an ``UncheckedAnswerError`` then names the rows. To get the runs of the
+            other rows, call the function again without ``require``: verdicts are cached.
         on_event: A function that is called with each event of the runs; the event's field ``row``
             is the number of the row, counted from 1.
         **settings: As for :func:`correct`.
@@ -118,9 +123,11 @@ def correct_batch(
     Returns:
         The runs, in the order of the rows.
     """
+    check_require(require)
     starts, tell = _starts(rows, concurrency), listener(on_event)
     context = _opened(None, model, settings)
-    return run_for_sync_caller(_correct_all(context, starts, concurrency, tell))
+    runs = run_for_sync_caller(_correct_all(context, starts, concurrency, tell))
+    return _all_required(runs, require)
 
 
 @explicit_kwargs(CorrectionOptions)
@@ -129,13 +136,16 @@ async def acorrect_batch(
     *,
     model: Model | None = None,
     concurrency: int = _AT_ONCE,
+    require: Require | None = None,
     on_event: OnEvent | None = None,
     **settings: Unpack[CorrectionOptions],
 ) -> list[Run]:
     """Async version of :func:`correct_batch`."""
+    check_require(require)
     starts, loop = _starts(rows, concurrency), asyncio.get_running_loop()
     context = await in_thread(lambda: _opened(loop, model, settings))
-    return await _correct_all(context, starts, concurrency, listener(on_event))
+    runs = await _correct_all(context, starts, concurrency, listener(on_event))
+    return _all_required(runs, require)
 
 
 def correction_input(
@@ -144,16 +154,15 @@ def correction_input(
     """Make the loop's input for an answer; InputError if the answer or the documents are empty."""
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
-    document_list = [documents] if isinstance(documents, str) else documents
-    read_documents = given_documents({"documents": document_list})  # type: ignore[typeddict-item]
+    document_list: list[Any] = [documents] if isinstance(documents, str) else [*documents]
+    read_documents = given_documents({"documents": document_list})
     if not read_documents:
         raise InputError(
             "documents is empty; give at least one document to check the answer against"
         )
     is_asked = bool(question and question.strip())
-    count = len(documents) if isinstance(documents, list | tuple) else 0
     # the loop notes how many documents have no text, so it gets them too
-    without_text = [{"text": ""}] * (count - len(read_documents))
+    without_text = [{"text": ""}] * (len(document_list) - len(read_documents))
     return {
         "question": question if question and is_asked else NO_QUESTION,
         "is_question_clear": is_asked,
@@ -166,6 +175,24 @@ def _required(run: Run, require: Require | None) -> Run:
     if not meets(run, require):
         refuse(run, require)
     return run
+
+
+def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
+    """Return the runs; raise UncheckedAnswerError if any of them was checked too little.
+
+    The error has the reason and the verdict of the first such row.
+    """
+    refused = [number for number, run in enumerate(runs, 1) if not meets(run, require)]
+    if not refused:
+        return runs
+    first, *rest = refused
+    run = runs[first - 1]
+    message = f"row {first}: {why_refused(run, require)}"
+    if rest:
+        numbers = ", ".join(map(str, rest[:_MOST_NAMED]))
+        more = f" and {len(rest) - _MOST_NAMED} more" if len(rest) > _MOST_NAMED else ""
+        message += f"; rows refused too: {numbers}{more}"
+    raise UncheckedAnswerError(message, run.verdict())
 
 
 def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput | Run]:

@@ -27,8 +27,8 @@ T = TypeVar("T")
 MessageContent = str | Sequence[Any] | None
 """The content of a chat message: a text or a list of parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
-"""Sends the user's messages with a block of documents. Returns the text of the reply, and its
-finish reason if the reply did not end normally."""
+"""Sends the user's messages with a block of documents. Returns the text of the reply, and why
+the reply may be incomplete, if it did not end normally."""
 
 _ANSWER_SHARE = 4
 """The default token limit of an answer is at most the context window divided by this number."""
@@ -131,10 +131,8 @@ class OwnAnswer(ModelAnswerer):
             text, ending = await on_home_loop(lambda: self.ask(block, meter))
         except Exception as error:
             raise PassedOnError(error) from error
-        notes = cut_notes(fitted, "answer")
-        if ending:
-            notes.append(f"the answer may be incomplete: it ended with “{ending}”")
-        return GeneratedAnswer(Answer(text=text), tuple(notes))
+        answer = Answer(text=text, early_ending=ending)
+        return GeneratedAnswer(answer, tuple(cut_notes(fitted, "answer")))
 
 
 def with_own_answer(

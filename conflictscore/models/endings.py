@@ -60,6 +60,8 @@ Any other reason may mean that the server gave up while writing.
 """
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
 """Providers whose LangChain clients always report how a complete reply ended."""
+NO_REASON = "no finish reason"
+"""The reason of :func:`early_ending` for a reply whose provider gave none."""
 _ENDING_CHARS = 60  # maximum characters of a reason that are shown; a server may send more
 
 
@@ -91,15 +93,16 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 
 
 def early_ending(message: BaseMessage) -> str | None:
-    """Return why an answer may be incomplete: an abnormal ending or an interrupted stream.
+    """Return why an answer may be incomplete; None if the provider says that it is complete.
 
-    A stream without a finish reason may have been interrupted. This rule applies only to the answer
+    A reply without a finish reason may have been interrupted. This rule applies only to the answer
     that is checked. A judge's reply shows by its form whether it is complete.
     """
     metadata: Mapping[str, Any] = message.response_metadata
-    silent = metadata.keys().isdisjoint({*_ENDING_FIELDS, "status"})  # the Responses API's field
+    # a server may also send the field as null or empty; the Responses API has the field "status"
+    silent = all(metadata.get(name) in (None, "") for name in (*_ENDING_FIELDS, "status"))
     if silent and metadata.get("model_provider") in _TELL_THE_END:
-        return "no finish reason"
+        return NO_REASON
     return abnormal_ending(message)
 
 

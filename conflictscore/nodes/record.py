@@ -22,6 +22,7 @@ from conflictscore.loop.state import (
 from conflictscore.records import (
     Answer,
     Attempt,
+    Change,
     ConflictReport,
     EvidenceLabel,
     Examined,
@@ -38,7 +39,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 _log = logging.getLogger(__name__)
 
-_QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER})
+_QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER, GapKind.NOT_RECONSIDERED})
 """Gaps whose notes quote the answer."""
 _CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
 """Outcomes of second looks that found, against the labels, that nothing contradicts the claim."""
@@ -132,7 +133,7 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
         runtime.context.labeler.name,
         least=least,
         alone=_has_one_source(state, last, runtime),
-    )
+    ).with_gaps(*_failed_looks(state, last))
     gap = ledger.main_gap
     if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
         return ledger
@@ -146,14 +147,35 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     return ledger
 
 
+def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
+    """Yield a gap for each disputed passage of the final answer that could not be examined again.
+
+    A later round may have examined the passage successfully, or removed it from the answer.
+    """
+    failures: dict[str, Change] = {}
+    for change in changes_of(state):
+        if change.failure is None:
+            failures.pop(change.before, None)
+        else:
+            failures[change.before] = change
+    for passage, change in failures.items():
+        if passage in last.answer.text:
+            note = f"{quoted(passage)} is disputed, but could not be examined again: {change.note}"
+            yield Gap(kind=GapKind.NOT_RECONSIDERED, note=note)
+
+
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
-    """Return notes on the scores of a run's answers, for readers of the run."""
-    notes = []
+    """Return notes on the scores of a run's answers, for readers of the run.
+
+    A corrected answer often has the same gaps as the answer before it; each gap gets one note.
+    """
+    answers_by_note: dict[str, list[str]] = {}
     for attempt in attempts:
         which = "the first answer" if attempt.round == 0 else f"regenerated answer {attempt.round}"
         if attempt.report is not None:
-            notes += [f"{which}{note}" for note in _notes_on(attempt, attempt.report, labeler)]
-    return notes
+            for note in _notes_on(attempt, attempt.report, labeler):
+                answers_by_note.setdefault(note, []).append(which)
+    return [f"{' and '.join(answers)}{note}" for note, answers in answers_by_note.items()]
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
+from conflictscore.errors import FailureKind
 from conflictscore.records.evidence import Claim, ClaimEvidence, Record
 
 _Index = Annotated[int, Field(ge=0)]
@@ -263,6 +264,9 @@ class Change(Record):
     """Whether the change was accepted; a refused change left the passage unchanged."""
     note: str | None = None
     """Why the change was refused, or why no change was proposed."""
+    failure: Annotated[FailureKind | None, Field(exclude_if=lambda kind: kind is None)] = None
+    """The kind of error that prevented the second look or the new text; ``note`` describes the
+    error. None if there was no error."""
     balance_before: tuple[float, ...] | None = None
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], lowest first;
     None if no guard checked the change."""

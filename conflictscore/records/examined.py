@@ -37,6 +37,8 @@ class GapKind(StrEnum):
     UNLABELLED = "unlabelled"  # Some pairs have no label.
     # The answer was checked only against one document and its copies.
     ONE_DOCUMENT = "one_document"
+    # A claim is disputed, and the attempt to settle the dispute failed.
+    NOT_RECONSIDERED = "not_reconsidered"
     DOCUMENT_CUT = "document_cut"  # A document was not read completely.
     EVIDENCE_LEFT_OUT = "evidence_left_out"  # The model saw evidence that the check did not read.
     UNFINISHED_ANSWER = "unfinished_answer"  # The answer was cut off, or its stream did not end.
@@ -57,6 +59,7 @@ _IN_SHORT = {
     GapKind.CLAIM_BEYOND_ANSWER: "a claim says something that the answer does not",
     GapKind.UNLABELLED: "some pairs of claim and document have no label",
     GapKind.ONE_DOCUMENT: "it was checked against a single document",
+    GapKind.NOT_RECONSIDERED: "a disputed claim could not be examined again",
     GapKind.DOCUMENT_CUT: "a document was not read completely",
     GapKind.EVIDENCE_LEFT_OUT: "the model saw evidence that the check did not read",
     GapKind.UNFINISHED_ANSWER: "the answer may be incomplete",

@@ -85,6 +85,21 @@ def test_an_only_claim_without_a_users_question_is_looked_up_by_its_own(
     assert [look.question for look in change.looks] == ["When was the tower built?"]
 
 
+@pytest.mark.parametrize("step", ["ask_document", "relation"])
+def test_an_answer_whose_dispute_could_not_be_looked_at_again_is_checked_in_part(
+    model: ChatOpenAI, world: RevisingWorld, step: str
+) -> None:
+    world.broken[step] = Fault(400, message="no such luck")
+    answer = "The lamp was lit in 1871."
+
+    run = correct(answer, DOCUMENTS, model=model, cache=False, labeler="json", **OURS)
+
+    assert (run.answer, run.checked) == (answer, "partly")
+    assert run.verdict()["kind"] == "not_reconsidered"
+    assert [change.failure for change in run.changes] == ["failed"]
+    assert any("no such luck" in note for note in run.notes)
+
+
 @pytest.mark.parametrize("own_question", [True, False])
 def test_no_document_is_asked_a_follow_up_that_could_not_be_rewritten(
     world: RevisingWorld, own_question: bool

@@ -11,7 +11,14 @@ from click.testing import CliRunner
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage
 
-from conflictscore import InputError, acorrect, acorrect_batch, correct, correct_batch
+from conflictscore import (
+    InputError,
+    UncheckedAnswerError,
+    acorrect,
+    acorrect_batch,
+    correct,
+    correct_batch,
+)
 from conflictscore.cli import main
 from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.middleware import SelfCorrectingChatModel
@@ -85,6 +92,27 @@ def test_a_batch_keeps_the_order_of_its_rows(server: OpenAIServer) -> None:
     for runs in (waited, awaited):
         assert [run.first_answer for run in runs] == [row["answer"] for row in rows]
         assert runs[0].answer == CORRECTED
+
+
+def test_a_batch_refuses_rows_of_which_too_little_was_checked(server: OpenAIServer) -> None:
+    single = {**ROW, "documents": TEXTS[2]}  # one document, so checked in part
+    rows = [ROW, single, {**ROW, "answer": " "}, single]
+    allowed = correct_batch(rows, require="partly", **options(server))
+
+    assert [run.checked for run in allowed] == ["fully", "partly", "no", "partly"]
+    refused = r"row 2: .*single.*rows refused too: 4$"
+    with pytest.raises(UncheckedAnswerError, match=refused) as error:
+        correct_batch(rows, require="fully", **options(server))
+    with pytest.raises(UncheckedAnswerError, match=refused):
+        asyncio.run(acorrect_batch(rows, require="fully", **options(server)))
+    verdict = error.value.verdict
+    assert (verdict["checked"], verdict["kind"]) == ("partly", "one_document")
+
+
+def test_documents_without_text_are_counted_in_any_iterable(server: OpenAIServer) -> None:
+    run = correct(ANSWER, iter([*TEXTS, "  "]), QUESTION, **options(server))
+
+    assert any("1 of 4 documents" in note for note in run.notes)
 
 
 @pytest.mark.parametrize(

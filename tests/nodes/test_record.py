@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from conflictscore.errors import FailureKind
 from conflictscore.nodes.record import record, run_of
-from conflictscore.records import Attempt, Document, Gap, GapKind, RunStatus
+from conflictscore.records import Attempt, Change, Document, Gap, GapKind, RunStatus
 from tests.nodes.steps import Judge, attempt, claim_with, running, scored, setting
 
 CONFLICT = scored(claim_with("+-", "It was lit."))
@@ -18,7 +19,7 @@ GREETING = Gap(kind=GapKind.STATES_NOTHING, note="it states nothing")
 async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
     """The result of a run with these answers, which already has one note."""
     state: Any = {
-        "changes": [],
+        "changes": settings.pop("changes", []),
         "attempts": [one.to_json() for one in attempts],
         "notes": ["the first note"],
         "run_id": "run-7",
@@ -108,6 +109,63 @@ async def test_each_answer_is_noted_with_what_is_missing_of_it() -> None:
         "the first answer: the judge saw only part of document 3, because it was too long",
         "regenerated answer 2 has no score: the model is down",
     ]
+
+
+async def test_a_gap_that_a_corrected_answer_still_has_is_noted_once() -> None:
+    cut = claim_with("+-?")
+    unclaimed = {"unclaimed": "its last line is in no claim"}
+
+    state = await recorded(
+        attempt(scored(cut), **unclaimed), attempt(scored(claim_with("+?+")), round=1, **unclaimed)
+    )
+
+    assert state["notes"] == [
+        "the first note",
+        "the first answer and regenerated answer 1: its last line is in no claim",
+        "the first answer and regenerated answer 1: 1 of 3 pairs have no label"
+        " (the judge was silent)",
+    ]
+
+
+def _look_that(failure: FailureKind | None, passage: str, *, number: int = 1) -> Change:
+    failed: Any = {"accepted": False, "note": "the judge is down", "failure": failure}
+    return Change.kept(passage, 0, [], round=number, **(failed if failure else {}))
+
+
+@pytest.mark.parametrize(
+    ("looks", "checked"),
+    [
+        ([_look_that(FailureKind.FAILED, "It was lit.")], "partly"),
+        ([_look_that(FailureKind.NOT_ASKED, "It was lit.")], "partly"),
+        ([_look_that(None, "It was lit.")], "fully"),
+        ([_look_that(FailureKind.FAILED, "It was red.")], "fully"),  # no longer in the answer
+        (
+            [
+                _look_that(FailureKind.FAILED, "It was lit."),
+                _look_that(None, "It was lit.", number=2),
+            ],
+            "fully",
+        ),
+    ],
+)
+async def test_a_disputed_passage_whose_second_look_failed_is_not_fully_checked(
+    looks: list[Change], checked: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        state = await recorded(
+            attempt(CONFLICT, "It was lit."),
+            changes=[look.to_json() for look in looks],
+            min_coverage=0.5,
+        )
+
+    verdict = run_of({**state, "attempts": []}).verdict()
+    assert (state["checked"], verdict["checked"]) == (checked, checked)
+    assert verdict["kind"] == (None if checked == "fully" else "not_reconsidered")
+    warnings = [one.getMessage() for one in caplog.records]
+    assert any("only in part checked: a disputed claim" in one for one in warnings) == (
+        checked == "partly"
+    )
+    assert not any("It was lit" in warning for warning in warnings)
 
 
 async def test_an_answer_that_was_confirmed_keeps_the_reason_for_that() -> None:

@@ -238,7 +238,7 @@ def test_thousands_of_runs_come_page_by_page_and_those_of_older_files_are_listed
         kept.finish(str(number), {"created": number, "question": f"Question {number}?"})
     kept.close()
     with sqlite3.connect(runs_file) as file:
-        file.execute("DROP TABLE run_rows")
+        file.execute("DROP TABLE run_lines")
 
     kept = KeptRuns(most=1500, most_bytes=1 << 30, path=runs_file)
 

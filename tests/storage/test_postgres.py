@@ -333,7 +333,7 @@ class TestRunsPage:
             runs = KeptRuns(most=2, most_bytes=10_000, store=tables)
             for name in "abc":
                 finish(runs, name, created=1)
-            until(lambda: not tables.execute("SELECT id FROM run_rows WHERE id = 'a'"))
-            tables.execute("DELETE FROM run_rows")
+            until(lambda: not tables.execute("SELECT id FROM run_lines WHERE id = 'a'"))
+            tables.execute("DELETE FROM run_lines")
             total, found = KeptRuns(most=2, most_bytes=10_000, store=tables).listed(RunFilter())
         assert (total, [run.run_id for run in found]) == (2, ["c", "b"])

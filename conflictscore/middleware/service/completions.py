@@ -11,7 +11,7 @@ from conflictscore.middleware.changed_blocks import THOUGHTS
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
-from conflictscore.models.endings import abnormal_ending
+from conflictscore.models.endings import early_ending
 from conflictscore.models.usage import whole_tokens
 from conflictscore.records import Gap, GapKind, Run, Usage
 
@@ -156,9 +156,11 @@ def why_no_text(completion: Mapping[str, Any]) -> Gap | None:
 
 
 def ending_of(completion: Mapping[str, Any]) -> str | None:
-    """Return the upstream's finish reason, or None if the reply ended normally."""
-    metadata = {"finish_reason": completion["choices"][0].get("finish_reason")}
-    return abnormal_ending(AIMessage("", response_metadata=metadata))
+    """Return why the upstream's reply may be incomplete, or None if it ended normally."""
+    choice = completion["choices"][0]
+    metadata = {name: choice.get(name) for name in ("finish_reason", "native_finish_reason")}
+    # OpenAI's form always has a finish reason, so a reply without one may have been cut off
+    return early_ending(AIMessage("", response_metadata={**metadata, "model_provider": "openai"}))
 
 
 async def completion_frames(

@@ -45,16 +45,18 @@ _LISTS = (
     "CREATE INDEX IF NOT EXISTS runs_by_use ON runs (used, id, size)",
     "DROP TABLE IF EXISTS listed",  # from earlier versions; rows are rebuilt from the runs
     "DROP TABLE IF EXISTS run_list",
-    "CREATE TABLE IF NOT EXISTS run_rows (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
+    "DROP TABLE IF EXISTS run_rows",
+    "CREATE TABLE IF NOT EXISTS run_lines (id TEXT PRIMARY KEY, owner TEXT NOT NULL,"
     " created BIGINT NOT NULL, finished BIGINT NOT NULL, status TEXT NOT NULL,"
-    " method TEXT NOT NULL, flipped INTEGER NOT NULL, hedged INTEGER NOT NULL,"
-    " disputed INTEGER NOT NULL,"
+    " checked TEXT NOT NULL, method TEXT NOT NULL, flipped INTEGER NOT NULL,"
+    " hedged INTEGER NOT NULL, disputed INTEGER NOT NULL,"
     " question TEXT NOT NULL, answer TEXT NOT NULL, searched TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS run_rows_by_time ON run_rows (created, finished)",
+    "CREATE INDEX IF NOT EXISTS run_lines_by_time ON run_lines (created, finished)",
 )
 _KEEP = "INSERT INTO runs VALUES ($1, $2, $3, $4, $5) ON CONFLICT"
 _LIST = (
-    "INSERT INTO run_rows VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT"
+    "INSERT INTO run_lines VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+    " ON CONFLICT"
 )
 _UNLESS_KEPT = " DO NOTHING"
 # replaces the stored record, since a run that counted as abandoned may still finish
@@ -65,6 +67,7 @@ _LISTED_IN_PLACE = " (id) DO UPDATE SET " + ", ".join(
         "created",
         "finished",
         "status",
+        "checked",
         "method",
         "flipped",
         "hedged",
@@ -81,7 +84,7 @@ _MAKE_ROOM = (
     " WINDOW latest AS (ORDER BY used DESC, id DESC)) AS kept WHERE place > $1 OR bytes > $2)"
 )
 _TIDY = (
-    "DELETE FROM run_rows WHERE (SELECT count(*) FROM run_rows) > (SELECT count(*) FROM runs)"
+    "DELETE FROM run_lines WHERE (SELECT count(*) FROM run_lines) > (SELECT count(*) FROM runs)"
     " AND id NOT IN (SELECT id FROM runs)"
 )
 
@@ -93,13 +96,17 @@ class ListedRun(NamedTuple):
     created: int
     """Seconds since 1970 (UTC)."""
     status: str
+    checked: str
+    """How far the final answer was checked; empty if an earlier version stored the run without
+    this field."""
     method: str
     """The method of correction, as benchmarks name it."""
     flipped: bool
     hedged: bool
     """Whether every changed passage now reports several answers from the sources."""
     disputed: bool
-    """Whether a claim of any answer had evidence on both sides or was reconsidered."""
+    """Whether a claim of the first answer had evidence on both sides, or was disputed for another
+    reason, such as that documents only contradict it."""
     question: str
     answer: str
     """The beginning of the final answer."""
@@ -125,7 +132,7 @@ class RunFilter(NamedTuple):
         ``each`` is an SQL query with one parameter, a JSON list; it yields the list's elements.
         """
         conditions: list[tuple[str, Value]] = [
-            ("run_rows.owner = {}", self.owner),
+            ("run_lines.owner = {}", self.owner),
             ("status = {}", self.status or None),
             ("flipped = {}", None if self.flipped is None else int(self.flipped)),
             ("disputed = {}", None if self.disputed is None else int(self.disputed)),
@@ -173,7 +180,7 @@ class KeptRuns:
                 self._database.execute("ALTER TABLE runs ADD COLUMN size BIGINT NOT NULL DEFAULT 0")
                 self._database.execute("UPDATE runs SET size = length(run)")
         self._database.make(*_LISTS)
-        first_unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_rows) LIMIT 1"
+        first_unlisted = "FROM runs WHERE id NOT IN (SELECT id FROM run_lines) LIMIT 1"
         while row := self._one(f"SELECT id, owner, used, run {first_unlisted}"):
             run_id, owner, used_at, text = row
             row = _list_row(run_id, owner, used_at, json.loads(text))
@@ -244,13 +251,15 @@ class KeptRuns:
     ) -> tuple[int, list[ListedRun]]:
         """Return the total number of matching runs, and a page of them, newest first."""
         condition, values = run_filter.condition(self._database.each)
-        source = f"FROM run_rows JOIN runs USING (id) WHERE {condition}"
-        columns = "id, created, status, method, flipped, hedged, disputed, question, answer"
+        source = f"FROM run_lines JOIN runs USING (id) WHERE {condition}"
+        columns = (
+            "id, created, status, checked, method, flipped, hedged, disputed, question, answer"
+        )
         order = "ORDER BY created DESC, finished DESC"
         order += f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         [count] = self._one(f"SELECT count(*) {source}", *values) or (0,)
         rows = self._database.execute(f"SELECT {columns} {source} {order}", *values, most, after)
-        return count, [ListedRun._make((*row[:4], *map(bool, row[4:7]), *row[7:])) for row in rows]
+        return count, [ListedRun._make((*row[:5], *map(bool, row[5:8]), *row[8:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield the stored runs among these ids. Reading them does not count as use."""
@@ -314,29 +323,42 @@ class KeptRuns:
 
 
 def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any]) -> list[Value]:
-    status, report = str(run.get("status", "")), run.get("report") or {}
-    claims = report.get("claims") or ()
+    """Return the line of a run in the list, in the order of the table's columns."""
+    status, claims = str(run.get("status", "")), _claims_in(run)
     is_disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
     question = str(run.get("asked") or run.get("question") or "")
-    answer = str(run.get("answer") or "")[:_SEARCHED_CHARS]
-    search_texts = [run_id, question, answer, run.get("question"), run.get("first_answer")]
-    search_texts += [run.get("justification"), *(claim.get("text") for claim in claims)]
-    for document in run.get("documents") or ():
-        search_texts += [document.get("title"), document.get("url")]
+    answer = str(run.get("answer") or "")
     return [
         run_id,
         owner,
         int(run.get("created") or 0),
         finished_at,
         status,
+        str(run.get("checked") or ""),
         "regenerated-rag",
         int(bool(run.get("flipped"))),
         int(_is_hedged(run)),
         int(is_disputed),
         question[:_SHOWN_CHARS],
         without_markdown(answer[:_MARKDOWN_CHARS])[:_SHOWN_CHARS],
-        "\n".join(str(text) for text in search_texts if text)[:_SEARCHED_CHARS].casefold(),
+        _searched_text(run_id, run),
     ]
+
+
+def _claims_in(run: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the claims of the first answer; empty if it was not scored."""
+    return (run.get("report") or {}).get("claims") or ()
+
+
+def _searched_text(run_id: str, run: Mapping[str, Any]) -> str:
+    """Return the text in which a search looks for its words, in lower case."""
+    names = ("asked", "question", "answer", "first_answer", "justification")
+    texts = [run_id, *(run.get(name) for name in names)]
+    texts += [claim.get("text") for claim in _claims_in(run)]
+    for document in run.get("documents") or ():
+        texts += [document.get("title"), document.get("url")]
+    parts = [str(text)[:_SEARCHED_CHARS] for text in texts if text]
+    return "\n".join(parts)[:_SEARCHED_CHARS].casefold()
 
 
 def _is_hedged(run: Mapping[str, Any]) -> bool:

@@ -136,12 +136,14 @@ def _of_upstream(
         return RefusedError(429, message, code=code, retry_after=wait)
     if isinstance(error, openai.APIStatusError) and forwarded and error.status_code in _THE_CALLERS:
         return RefusedError(error.status_code, message, code=error.code, param=error.param)
-    if isinstance(error, openai.APITimeoutError):
-        return RefusedError(504, message, code="upstream_timeout")
-    was_reached = not isinstance(error, openai.APIConnectionError)
-    return RefusedError(
-        502, message, code="upstream_failed" if was_reached else "upstream_unreachable"
-    )
+    if isinstance(error, openai.APIConnectionError):
+        _log.warning("%s", message)  # not sent, since it names the upstream's address and proxy
+        if isinstance(error, openai.APITimeoutError):
+            late = f"{model.name} did not answer in time"
+            return RefusedError(504, late, code="upstream_timeout")
+        lost = f"{model.name} cannot be reached, or closed the connection before its reply ended"
+        return RefusedError(502, lost, code="upstream_unreachable")
+    return RefusedError(502, message, code="upstream_failed")
 
 
 def internal_error(error: Exception) -> RefusedError:

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from tests.fakes.openai_server import Fault, OpenAIServer
-from tests.middleware.service.serving import UPSTREAM_KEY, ChatWorld, events_in, serving, until
+from tests.middleware.service.serving import (
+    AGREEING,
+    UPSTREAM_KEY,
+    ChatWorld,
+    completion_with,
+    events_in,
+    serving,
+    until,
+)
 from tests.middleware.service.sockets import closed_port
 
 
@@ -72,6 +80,58 @@ def test_a_failure_of_the_callers_own_request_is_counted_and_no_answer(
     assert (reply.status_code, failures) == (status, 1)
     assert said in reply.text
     assert reply.json()["error"]["code"] == fault.code or fault.code is None
+
+
+def _ended_by(finish_reason: object) -> Fault:
+    """A reply that is whole JSON, and does not say why the model stopped."""
+    body = json.loads(completion_with({"content": "It was lit in 1871."}).body or b"")
+    body["choices"][0]["finish_reason"] = finish_reason
+    if finish_reason == "no field":
+        del body["choices"][0]["finish_reason"]
+    return Fault.raw(json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("ending", [None, "", "no field", "error"])
+@pytest.mark.parametrize("first_answer", ["upstream", "rag"])
+def test_a_reply_that_does_not_say_how_it_ended_is_checked_in_part(
+    world: ChatWorld, first_answer: str, ending: object
+) -> None:
+    world.broken["generate"] = world.plain = _ended_by(ending)
+
+    with serving(world, found=AGREEING, settings={"first_answer": first_answer}) as served:
+        reply = served.ask()
+        chunks = [data for _, data in events_in(served.ask(stream=True).text)]
+
+    assert reply.headers["x-conflictscore-checked"] == "partly"
+    assert reply.headers["x-conflictscore-reason"] == "unfinished_answer"
+    for summary in (reply.json()["conflictscore"], chunks[-2]["conflictscore"]):
+        assert (summary["checked"], summary["kind"]) == ("partly", "unfinished_answer")
+        assert [note for note in summary["notes"] if "may be incomplete" in note] == [
+            "the answer may be incomplete: it ended "
+            + ("with “error”" if ending == "error" else "without a finish reason")
+        ]
+
+
+@pytest.mark.parametrize("first_answer", ["upstream", "rag"])
+def test_a_reply_that_is_cut_in_mid_stream_is_no_answer(
+    world: ChatWorld, first_answer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = completion_with({"content": "It was lit in 1871."}).body or b""
+    cut = Fault(200, body=whole[: len(whole) // 2], announced=len(whole))
+    world.broken["generate"] = world.plain = cut
+
+    with serving(world, found=AGREEING, settings={"first_answer": first_answer}) as served:
+        reply = served.ask()
+        streamed = served.ask(stream=True)
+        run = served.run(streamed)
+
+    assert (reply.status_code, reply.headers["x-conflictscore-checked"]) == (502, "no")
+    for error in (reply.json()["error"], events_in(streamed.text)[-1][1]["error"]):
+        assert error["code"] == "upstream_unreachable"
+        assert "before its reply ended" in error["message"]
+        assert "127.0.0.1" not in error["message"]
+    assert "127.0.0.1" in caplog.text
+    assert (run["status"], run["checked"], run["answer"]) == ("failed", "no", None)
 
 
 def test_a_rejected_key_is_reported_as_the_services_not_the_callers(world: ChatWorld) -> None:

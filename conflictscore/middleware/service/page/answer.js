@@ -111,7 +111,7 @@ function legend(parts) {
   return el("ul", { class: "legend", "aria-label": "Parts of the answer" }, ...items);
 }
 
-const CHECKED = { fully: "Checked fully", partly: "Checked in part", no: "Not checked" };
+export const CHECKED = { fully: "Checked fully", partly: "Checked in part", no: "Not checked" };
 
 /**
  * How far the answer was checked, and what was left out.

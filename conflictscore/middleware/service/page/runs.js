@@ -1,7 +1,7 @@
 /** Shows the runs of the service: a list with filters, or one run with its evidence and reviews. */
 
 import { Refusal, fileOf, finished, key, read, reviewsOf } from "./api.js";
-import { answerView } from "./answer.js";
+import { CHECKED, answerView } from "./answer.js";
 import { withKey } from "./door.js";
 import { count, el, plain, save, told } from "./dom.js";
 import { reviewForm } from "./review.js";
@@ -90,6 +90,7 @@ function row(run) {
   const reviews = run.reviewers.length;
   const chips = [
     [run.hedged ? "both sides shown" : run.status, run.disputed ? "both" : ""],
+    [(CHECKED[run.checked] ?? CHECKED.no).toLowerCase(), run.checked || "no"],
     run.flipped && !run.hedged && ["changed", "changed"],
     reviews > 0 && [count(reviews, "review"), "reviewed"],
   ];
