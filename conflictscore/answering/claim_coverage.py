@@ -141,7 +141,8 @@ def gaps_of(
     beyond = [
         Gap(
             kind=GapKind.CLAIM_BEYOND_ANSWER,
-            note=f"the claim {quoted(claims[index])} has {_listed(words)}, which the answer lacks",
+            note=f"the claim {quoted(claims[index])} has"
+            f" {_listed(_as_written(words, claims[index]))}, which the answer lacks",
             passage=spans[index],
         )
         for index, words in claims_beyond(answer, claims, spans, question)

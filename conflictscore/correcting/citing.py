@@ -48,11 +48,16 @@ def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -
 
 
 def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
-    """Remove the group of citations at the end of a passage, but not the full stop."""
+    """Remove the group of citations at the end of a passage, but not the full stop.
+
+    A group that cites something other than documents of the run is kept.
+    """
     runs = _runs(passage, documents)
     if not runs or passage[runs[-1][-1].end :].strip(" ).!?\u3002"):
         return passage
     run = runs[-1]
+    if not all(each.documents for each in run):
+        return passage
     start, end = _around(passage, run)
     return passage[:start].rstrip() + passage[end:]
 
@@ -117,6 +122,11 @@ def _runs(passage: str, documents: Sequence[Document]) -> list[list[_Citation]]:
 def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
     by_url = {document.url: document.number for document in documents if document.url}
     numbers = {document.number for document in documents}
+
+    def of_run(cited: tuple[int, ...]) -> tuple[int, ...]:
+        # callers without the run's documents pass none; then every number may be one of them
+        return cited if not numbers or numbers.issuperset(cited) else ()
+
     citations = list[_Citation]()
     for match in _CITATION.finditer(passage):
         start, end = match.span()
@@ -126,8 +136,8 @@ def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
                 number = int(match["text"])
             citations.append(_Citation(start, end, "link", () if number is None else (number,)))
         elif match["number"]:
-            citations.append(_Citation(start, end, "number", (int(match["number"]),)))
+            citations.append(_Citation(start, end, "number", of_run((int(match["number"]),))))
         else:
-            cited_numbers = tuple(map(int, re.findall(r"\d+", match["list"])))
-            citations.append(_Citation(start, end, "word", cited_numbers, match["word"]))
+            listed = tuple(map(int, re.findall(r"\d+", match["list"])))
+            citations.append(_Citation(start, end, "word", of_run(listed), match["word"]))
     return citations

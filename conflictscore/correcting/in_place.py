@@ -1,6 +1,6 @@
 """Corrects the disputed passages of an answer in place, and keeps everything else."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -70,11 +70,12 @@ async def write_in_place(
         partial(_look, dispute, last, state, context, meter) for dispute in disputes
     )
     changes = sorted(changes_by_stake, key=lambda change: change.start)
-    notes = tuple(
+    kept_notes = tuple(
         f"the passage “{excerpt(change.before)}” was kept: {change.note}"
         for change in changes
         if change.note
     )
+    notes = (*kept_notes, *_notes_on_unplaced(last, disputes))
     if all(change.note for change in changes):
         # the caller itself reports why the first passage was kept
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
@@ -129,6 +130,15 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
         return [_Dispute(whole, tuple(claims), tuple(each.claim.text for each in others))]
     # claims follow the order of report.disputed, with the most important claim first
     return sorted(disputes, key=lambda dispute: claims.index(dispute.claims[0]))
+
+
+def _notes_on_unplaced(last: Attempt, disputes: Sequence[_Dispute]) -> Iterator[str]:
+    """Yield a note for each disputed claim that no passage makes, so that nothing corrects it."""
+    examined = {claim.claim.number for dispute in disputes for claim in dispute.claims}
+    for number in last.report.disputed if last.report else ():
+        if last.report and number not in examined:
+            text = excerpt(last.report.evidence(number).claim.text)
+            yield f"the claim “{text}” is disputed, but its place in the answer was not found"
 
 
 def _makes(passage: Passage, evidence: ClaimEvidence) -> bool:

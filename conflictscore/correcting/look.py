@@ -48,6 +48,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
         [claim] = await labelled([claim.claim], looking)
+        claim = claim.excluding_zero_weight(looking.weights)
     if (look := await _look_by_wording(claim, passage, looking)) is not None:
         return look
     rivals = await rivals_of(claim, passage, looking)

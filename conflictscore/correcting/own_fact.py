@@ -28,11 +28,17 @@ from conflictscore.values import StatedValue, all_values_in, values_in
 _LOOKED_AT = 2000
 _ROUNDED = 0.05
 """Relative difference up to which a quantity agrees with a rounded one; chosen by hand."""
-# Words by which a sentence says that a quantity holds only in some cases, or held only in the past.
+_MONTH = "(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]{0,7}"
+# Words by which a sentence says that a quantity holds only in some cases, held in the past, or may
+# hold in the future.
 _LIMITED = re.compile(
     r"\b(?:if|unless|when|whenever|provided|until|till|formerly|previously|used to|no longer|wenn"
     r"|falls|sofern|früher|damals|nicht mehr|lorsque|quand|jusqu['\u2019](?:à|en|au)|autrefois"
-    r"|cuando|hasta|antiguamente|quando|fino a|un tempo)\b",
+    r"|cuando|hasta|antiguamente|quando|fino a|un tempo|during|at night|will|shall|planned|"
+    r"geplant|soll(?:en)?|sera|seront|será|serán|sarà|saranno|(?:in|im|en) (?:the )?"
+    r"(?:winter|summer|spring|autumn|sommer|frühling|herbst|hiver|été|automne|invierno|verano|otoño)"
+    r"|on (?:weekends|holidays|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|nachts|während"
+    rf"|from {_MONTH} (?:to|until|till|through) {_MONTH})\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -87,21 +93,28 @@ def is_within_bounds(rival: str, claim: str) -> bool:
     "The tower is 98 m tall" fits "about 100 m", and "45 minutes" fits "40 to 60 minutes".
     """
     own, new = values_in(claim), _beyond(values_in(rival), values_in(claim))
-    if len(new) != 1 or new[0].date is not None:
+    if len(new) != 1 or new[0].date is not None or any(each.date for each in own):
         return False
-    readings = [min(each.readings) for each in own if each.readings]
-    amount = min(new[0].readings)
-    # in "40 to 60 minutes", only the second number has a unit
-    bounds = [min(each.bare) for each in own if each.bare]
     if len(own) == 2 and _is_range(claim, own):
-        return min(bounds) <= min(new[0].bare) <= max(bounds) and new[0].unit == own[1].unit
-    is_close = any(isclose(amount, each, rel_tol=_ROUNDED) for each in readings)
-    return is_close and has_bound(claim)
+        return _is_between(new[0], *own)
+    of_claim = [each for each in own if each.dimension == new[0].dimension]
+    pairs = ((a, b) for each in of_claim for a in each.readings for b in new[0].readings)
+    return has_bound(claim) and any(isclose(a, b, rel_tol=_ROUNDED) for a, b in pairs)
 
 
 def _is_range(claim: str, ends: Sequence[StatedValue]) -> bool:
     between = claim[ends[0].span[1] : ends[1].span[0]].strip().casefold()
     return between in {"to", "-", "–", "bis", "à", "a", "and", "und", "et", "y"}
+
+
+def _is_between(new: StatedValue, low: StatedValue, high: StatedValue) -> bool:
+    """Return whether a quantity is in a range, in which only the second end may have a unit."""
+    if new.dimension != high.dimension:
+        return False
+    lowest, amount, highest = (min(each.readings) for each in (low, new, high))
+    if low.dimension is None and min(high.bare):
+        lowest *= highest / min(high.bare)
+    return lowest <= amount <= highest
 
 
 def holds_only_in_part(document: Document, rival: str, claim: str, question: str) -> bool:

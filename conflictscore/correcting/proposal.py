@@ -39,15 +39,23 @@ class NewPassage(NamedTuple):
     Attributes:
         text: The new text, or the old text if nothing changes.
         looks: The second look at each claim.
+        not_examined: The number of disputed claims without a second look.
     """
 
     text: str
     looks: tuple[SecondLook, ...]
+    not_examined: int = 0
 
     @property
     def reason(self) -> str:
-        """The distinct reasons of all looks."""
-        return " ".join(dict.fromkeys(look.why for look in self.looks))
+        """The distinct reasons of all looks, and whether disputed claims were not examined."""
+        reasons = [look.why for look in self.looks]
+        if self.not_examined:
+            reasons.append(
+                f"{self.not_examined} more of its claims are disputed, but at most {_MOST_CLAIMS}"
+                " claims of a passage get a second look."
+            )
+        return " ".join(dict.fromkeys(reasons))
 
 
 async def propose(
@@ -78,7 +86,8 @@ async def propose(
     text, pending = _with_winners(passage, looks, beside, looking, alone=alone)
     if pending:
         text = await write(text, pending)
-    return _with_dispute_told(text, looks, beside, looking)
+    proposal = _with_dispute_told(text, looks, beside, looking)
+    return proposal._replace(not_examined=len(disputed_claims) - len(claims))
 
 
 def _with_winners(

@@ -15,6 +15,7 @@ from conflictscore.answering.answer_replies import read_text
 from conflictscore.answering.statements import (
     answers_nothing,
     invented_numbers,
+    numbers_in,
     same_answer,
 )
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
@@ -142,16 +143,16 @@ async def own_question(
 ) -> str:
     """Ask for the question that a claim answers; it is used if the user's question is broader.
 
-    Return the user's question if the model writes no question, or if its question contains a word
-    in ``secret``.
+    ``secret`` has the numbers that the question must not contain, since it should ask for them.
+    Return the user's question if the model writes no such question, or if the call fails.
     """
 
     def read(reply: str) -> str:
         line = " ".join(reply.split()).strip("\"'“” ")
         if not line.endswith(_QUESTION_MARKS) or len(line) > _QUESTION_CHARS:
             raise ValueError("it was not a single question")
-        if leaked_term := next((term for term in secret if term in line), None):
-            raise ValueError(f"it reveals “{leaked_term}”, which it should ask for")
+        if leaked_numbers := sorted(numbers_in(line).intersection(secret)):
+            raise ValueError(f"it reveals “{leaked_numbers[0]}”, which it should ask for")
         return line
 
     fields = {"question": material(question), "claim": material(claim)}

@@ -6,6 +6,7 @@ documents is not a ground.
 """
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -133,38 +134,68 @@ def _newer(
 def newer_side(
     sides: Sequence[Sequence[int]], documents_by_number: Mapping[int, Document]
 ) -> int | None:
-    """Return the side whose documents are all newer than the others; None if a date is missing."""
-    dates = [[date_of(documents_by_number[number]) for number in side] for side in sides]
-    if not all(dates) or any(day is None for side in dates for day in side):
+    """Return the side whose documents are all newer than the others; None if a date is missing.
+
+    A document dated "2021" may be from any day of the year, so it is not older than one from May
+    2021.
+    """
+    first, second = (_days_of_side(side, documents_by_number) for side in sides)
+    if first is None or second is None:
         return None
-    first_dates, second_dates = ([day for day in side if day] for side in dates)
-    if min(first_dates) > max(second_dates):
+    if first[0] > second[1]:
         return 0
-    return 1 if min(second_dates) > max(first_dates) else None
+    return 1 if second[0] > first[1] else None
+
+
+def _days_of_side(
+    side: Sequence[int], documents_by_number: Mapping[int, Document]
+) -> tuple[date, date] | None:
+    """Return the first and last day on which documents may have been published.
+
+    Return None if there are no documents, or if one has no date.
+    """
+    days = [_days_of(documents_by_number[number]) for number in side]
+    dated = [each for each in days if each is not None]
+    if not dated or len(dated) < len(days):
+        return None
+    return min(first for first, _ in dated), max(last for _, last in dated)
 
 
 def date_of(document: Document) -> date | None:
-    """Return the publication date of a document, according to the search or the download.
+    """Return the first day on which a document may have been published; see :func:`_days_of`."""
+    days = _days_of(document)
+    return days and days[0]
 
-    Return None if the metadata contain more than a date ("room 1871"), a date in the future, or a
-    date that comes from the page itself (``date_from``).
+
+def _days_of(document: Document) -> tuple[date, date] | None:
+    """Return the first and last day of a document's publication date; it may be a month or a year.
+
+    The date comes from the search or the download. Return None if the metadata contain more than a
+    date ("room 1871"), a date in the future, or a date that comes from the page itself
+    (``date_from``).
     """
     if document.metadata.get("date_from") == "page":
         return None
     # a text longer than 60 characters is not just a date
     text = str(document.metadata.get("date") or "")[:60].strip()
-    if match := _DATE.fullmatch(text):
-        year, month, day = (int(part or 1) for part in match.groups())
-    elif match := _DATE_IN_WORDS.fullmatch(text):
-        name = str(match["month"] or match["month_first"]).casefold()
-        if name not in _MONTHS:
-            return None
-        month = _MONTHS.index(name) + 1
-        year, day = int(match["year"]), int(match["day"] or match["second_day"])
-    else:
+    year, month, day = _parts_of_date(text)
+    if year is None:
         return None
     try:
-        day_published = date(year, month, day)
+        first = date(year, month or 1, day or 1)
+        last = date(year, month or 12, day or monthrange(year, month or 12)[1])
     except ValueError:
         return None
-    return day_published if day_published <= datetime.now(UTC).date() + _TOMORROW else None
+    return (first, last) if first <= datetime.now(UTC).date() + _TOMORROW else None
+
+
+def _parts_of_date(text: str) -> tuple[int | None, int | None, int | None]:
+    """Return the year, month and day that a text states; None for parts that it does not state."""
+    if match := _DATE.fullmatch(text):
+        year, month, day = (int(part) if part else None for part in match.groups())
+        return year, month, day
+    match = _DATE_IN_WORDS.fullmatch(text)
+    name = str(match["month"] or match["month_first"]).casefold() if match else ""
+    if match is None or name not in _MONTHS:
+        return None, None, None
+    return int(match["year"]), _MONTHS.index(name) + 1, int(match["day"] or match["second_day"])

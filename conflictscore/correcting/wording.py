@@ -60,7 +60,8 @@ def spliced_spans(
         places = [each.span for each in values_in(passage) if each.agrees(own)]
         if len(places) == 1:
             old = passage[slice(*places[0])]
-            return places[0], _in_style(text, old, language_of(passage, claim))
+            own_language = language_of(passage, claim)
+            return places[0], _in_style(text, old, own_language, language_of(rival))
     differing = _differing(claim, rival)
     if differing is None or any(differing[0] in statement for statement in others):
         return None
@@ -92,7 +93,8 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     if differing_values is None:
         return None
     own, new = differing_values
-    text = _in_style(rival[slice(*new.span)], claim[slice(*own.span)], language_of(claim))
+    old, text = claim[slice(*own.span)], rival[slice(*new.span)]
+    text = _in_style(text, old, language_of(claim), language_of(rival))
     return claim[: own.span[0]] + text + claim[own.span[1] :]
 
 
@@ -139,10 +141,22 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
     return (both_years or both_dates_or_neither) and own.dimension == new.dimension
 
 
-def _in_style(number: str, old: str, language: str | None) -> str:
-    """Give a number the thousands separator of the number it replaces, or else the language's."""
+def _in_style(number: str, old: str, language: str | None, source_language: str | None) -> str:
+    """Give a number the thousands separator of the number it replaces, or else the language's.
+
+    Args:
+        number: The new number.
+        old: The number that it replaces.
+        language: The language of the passage; None if unknown.
+        source_language: The language of the statement with the new number; None if unknown.
+    """
     match, old_match = _GROUPED.search(number), _GROUPED.search(old)
     if match is None or match[1] not in ".,":
+        return number
+    # if the old number has thousands, a comma in the new one marks thousands too
+    marks_thousands = old_match is not None and match[1] == ","
+    is_single = match[0].count(match[1]) == 1 and not marks_thousands
+    if is_single and _is_decimal_mark(match[1], source_language or language):
         return number
     mark = match[1]
     if old_match is not None:
@@ -150,6 +164,11 @@ def _in_style(number: str, old: str, language: str | None) -> str:
     elif language is not None:
         mark = "." if language in _POINT_GROUPS else "," if language == "en" else mark
     return number[: match.start()] + match[0].replace(match[1], mark) + number[match.end() :]
+
+
+def _is_decimal_mark(mark: str, language: str | None) -> bool:
+    """Return whether a language separates decimals by a mark: English "1.234" is less than two."""
+    return language == "en" if mark == "." else language in (*_POINT_GROUPS, "fr")
 
 
 def _only_place(old: str, text: str) -> tuple[int, int] | None:

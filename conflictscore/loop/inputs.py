@@ -33,8 +33,10 @@ It asks for no fact, so it is not put to the documents.
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
     """Complete the input of a run, and reset all fields from earlier questions of its thread.
 
-    The question is added to the thread's messages. If there is no retriever, the documents of an
-    earlier question are kept, since there would otherwise be nothing to answer from.
+    If the input has no messages, the question becomes the thread's next message. Otherwise, the
+    last human message stands for it, since it may be a prompt that contains the question. If there
+    is no retriever, the documents of an earlier question are kept, since there would otherwise be
+    nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     blank["is_question_clear"] = True
@@ -51,18 +53,33 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
 
 def read_question(state: RagState) -> tuple[str, list[str]]:
     """Validate all input, and return the question and its options."""
-    question = str(encodable(state.get("question", ""))).strip()
-    options = [option.strip() for option in encodable(state.get("options") or [])]
+    question: object = encodable(state.get("question", ""))
+    if not isinstance(question, str):
+        raise InputError(f"the question is {type(question).__name__}, not a text")
+    question = question.strip()
+    options = _options_of(state)
     check_question(question, options)
     given_answer(state, options)
     return question, options
 
 
+def _options_of(state: RagState) -> list[str]:
+    options: object = state.get("options") or []
+    if not isinstance(options, list | tuple):
+        raise InputError(f"options is {type(options).__name__}, not a list of texts")
+    for number, option in enumerate(options, start=1):
+        if not isinstance(option, str):
+            raise InputError(f"option {number} is {type(option).__name__}, not a text")
+    return [option.strip() for option in encodable(list(options))]
+
+
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
     """Return the first answer if the caller passed one, and None otherwise."""
-    text = state.get("draft_answer")
+    text: object = state.get("draft_answer")
     if text is None:
         return None
+    if not isinstance(text, str):
+        raise InputError(f"draft_answer is {type(text).__name__}, not a text")
     if not text.strip():
         raise InputError("draft_answer is empty; omit it to have the question answered")
     if not options:

@@ -143,6 +143,8 @@ def test_a_quantity_within_a_range_is_no_rival() -> None:
     assert is_within_bounds("The ferry takes 45 minutes.", claim)
     assert not is_within_bounds("The ferry takes 90 minutes.", claim)
     assert not is_within_bounds("The ferry takes 45 hours.", claim)
+    assert is_within_bounds("It takes 150 minutes.", "It takes 2 to 3 hours.")
+    assert not is_within_bounds("It takes 240 minutes.", "It takes 2 to 3 hours.")
 
 
 @pytest.mark.parametrize(
@@ -151,6 +153,9 @@ def test_a_quantity_within_a_range_is_no_rival() -> None:
         ("When it rains, the limit in Dorle is 30 km/h.", True),
         ("Until 1990, the limit in Dorle was 30 km/h.", True),
         ("In 1985, the limit in Dorle was 30 km/h.", True),
+        ("From May on, the limit in Dorle will be 30 km/h.", True),
+        ("In winter, the limit in Dorle is 30 km/h.", True),
+        ("From November to March, the limit in Dorle is 30 km/h.", True),
         ("In 1985, it was 30 km/h. The limit in Dorle is 30 km/h.", False),
         ("Drive carefully. The limit in Dorle is 30 km/h.", False),
         ("The limit in Dorle was 30 km/h.", False),

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from conflictscore.correcting.readers import Answered, ask_documents, own_question
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
@@ -88,3 +90,16 @@ async def test_a_claim_of_a_long_answer_gets_a_question_that_does_not_give_it_aw
     found = await own_question(claim, question, reader, secret=("31",))
 
     assert found == "How high is the tower?"
+
+
+async def test_a_question_with_a_number_of_the_claim_is_refused_in_any_notation() -> None:
+    replies = iter(["Why were 2,140 trees felled?", "How many of the 12 rangers felled trees?"])
+    model: Any = Replies(lambda _: next(replies))
+    reader = Reader(model, PROMPTS, UsageMeter())
+    claim, question = "2140 trees were felled in 2 days.", "Tell me about Vennick."
+
+    with pytest.raises(ValueError, match="it reveals “2140”"):
+        await own_question(claim, question, reader, secret=("2140", "2"))
+    other = await own_question(claim, question, reader, secret=("2140", "2"))
+
+    assert other == "How many of the 12 rangers felled trees?"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conflictscore.correcting.vote import tallied
-from conflictscore.correcting.weigh import date_of, read_ruling, weigh
+from conflictscore.correcting.weigh import date_of, newer_side, read_ruling, weigh
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
@@ -176,3 +176,14 @@ async def test_no_side_shows_more_than_four_documents_nor_a_long_one_whole() -> 
 
     assert model.asked[0].count("- Document") == 6
     assert len(model.asked[0]) < 6 * 1200 + 3000
+
+
+def test_a_year_or_month_may_be_any_of_its_days() -> None:
+    documents = documents_with(
+        *"abc", metadata=[{"date": day} for day in ("2021", "2021-03-05", "2022-01")]
+    )
+    by_number = {document.number: document for document in documents}
+
+    assert newer_side(([1], [2]), by_number) is None
+    assert newer_side(([1], [3]), by_number) == 1
+    assert newer_side(([3], [1, 2]), by_number) == 0

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from conflictscore.active_content import added_active_content
+from conflictscore.correcting.citing import cites, without_last_citations
 from conflictscore.correcting.telling import hedged, language_to_tell_in
 from conflictscore.correcting.vote import tallied
 from conflictscore.correcting.wording import (
     replaced,
     spliced_span,
     with_other_answer,
+    with_other_number,
 )
 from conflictscore.records import SecondLook
 from tests.correcting.helpers import documents_with
@@ -198,6 +200,30 @@ def test_a_value_goes_in_whole_and_in_the_way_the_answer_writes_its_own() -> Non
     assert replaced("Its length: 1.2 km.", bridge) == "Its length: 1,450 m."
     assert spliced_span("9.000 Personen", "9.000 Personen", "12,400 Personen") == "12.400 Personen"
     assert replaced("Die Fähre trug 9.000 Personen.", ferry) is None, "the rival is in English"
+
+
+@pytest.mark.parametrize(
+    ("claim", "rival"),
+    [
+        ("The path is 5 km long.", "The path is 1.234 km long."),
+        ("The path is 12,400 m long.", "The path is 1.234 m long."),
+        ("Der Weg ist 5 km lang und steil.", "Der Weg ist 1,234 km lang und steil."),
+    ],
+)
+def test_a_decimal_mark_does_not_become_a_mark_of_thousands(claim: str, rival: str) -> None:
+    assert with_other_number(claim, rival) == rival
+
+
+def test_a_citation_of_something_else_than_a_document_of_the_run_stays() -> None:
+    documents = documents_with("a", "b")
+    blog = "The lamp was lit in 1871 ([blog](https://x.org))."
+
+    assert without_last_citations(blog, documents) == blog
+    assert (
+        without_last_citations("It was lit in 1871 [77].", documents) == "It was lit in 1871 [77]."
+    )
+    assert without_last_citations("It was lit in 1871 [2].", documents) == "It was lit in 1871."
+    assert not cites("It was lit in 1871 [77].", documents)
 
 
 @pytest.mark.parametrize(
