@@ -68,10 +68,10 @@ _ADDRESSES = _begins(
 def reads_like_an_order(claim: Claim) -> bool:
     """Return whether a claim may tell the judge how to label.
 
-    It does if it has one of the usual phrases, or if it has a word that addresses somebody or
-    includes everything ("must", "each") and one for what is judged ("claim", "verdict") or for the
-    outcome ("supported"). Words of some ten languages are known. A very long claim is not read, and
-    gets a call of its own as well.
+    It may if it has one of the usual phrases. It also may if it has two words: one that addresses
+    somebody or includes everything ("must", "each"), and one for what is judged ("claim",
+    "verdict") or for the outcome ("supported"). The words are from some ten languages. A very long
+    claim is not read; the result is then true.
     """
     if len(claim.text) > _LONGEST_READ:
         return True

@@ -12,7 +12,8 @@ _DENIAL = re.compile(
     r"|\s*the (?:statement|claim) [\"“](?P<framed>.+)[\"”] is (?:false|untrue|not true)[.\s]*",
     re.IGNORECASE | re.DOTALL,
 )
-_ENDS, _QUOTES = " .\n", "“”\"' \n"
+_ENDS = " .\n"  # removed after a statement
+_QUOTES = "“”\"' \n"  # removed on both sides of a statement that is denied
 
 
 def denial_of(statement: str) -> str:

@@ -88,6 +88,7 @@ def read_label(answer: str) -> Label:
     explanation = _EXPLAINED.match(text)
     if explanation and explanation["label"] in _EXPLAINABLE:
         found_label = _LABELS[explanation["label"]]
+        # an explanation of IRRELEVANT usually contains "not" or "no"
         rival_labels = _SIDES if found_label is Label.IRRELEVANT else _ANY_LABEL
         label = None if rival_labels.search(text, explanation.end()) else found_label
     if label is None:

@@ -51,7 +51,8 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
         fitted = fit(document.model_copy(update={"text": rest}), None)
         texts.append(as_shown(fitted.documents[0]))
         rest, before = fitted.rests.get(document.number, ""), rest
-        # a part in another script may have twice as many characters, but hardly more
+        # A longer rest would need too many parts, so it is not cut up at all. The factor 2 allows
+        # for text in another script, which may have fewer tokens for each character.
         most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
     return Parts(tuple(texts), cut=False)
 

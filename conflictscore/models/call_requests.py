@@ -197,6 +197,7 @@ class StyledRequests:
         if style.json_form == "json_schema":
             with suppress(NotImplementedError, ValueError):  # the client cannot send a schema
                 schema = json.loads(form.schema)
+                # the chain passes no parameters on to the model, so the client's own limit applies
                 return _PreparedRequest(chat.with_structured_output(schema, include_raw=True), {})
         return _PreparedRequest(*with_max_tokens(chat, parameters), form.schema)
 

@@ -17,7 +17,9 @@ from conflictscore.threads import in_thread, on_home_loop
 In = TypeVar("In")
 Out = TypeVar("Out")
 
-_PATIENT_ATTEMPTS = 3  # if this attempt or a later one is refused, all calls wait
+_PATIENT_ATTEMPTS = 3
+"""If this attempt at a call or a later one is refused, all calls to the endpoint wait. Earlier
+refusals may only mean that too many calls were in flight, and the limit has been lowered since."""
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 

@@ -69,8 +69,8 @@ _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""Largest number in a refusal that is taken as the minimum reply limit; a larger number is a
-maximum or a context window."""
+"""Largest number in a refusal that can be the minimum reply limit. A larger number is a maximum or
+a context window."""
 _MOST_TOKENS = re.compile(
     r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},"
     r"|not (?:be )?(?:(?:greater|larger|more|higher) than|exceed|above))\W{0,3}(?:\w{1,30}=)?"
@@ -80,8 +80,8 @@ _MOST_TOKENS = re.compile(
 _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
 """Matches a refusal because a reasoning model used up the limit before it replied."""
 _LEAST_MOST_TOKENS = 256
-"""Smallest number in a refusal that is taken as the maximum reply limit; no endpoint limits replies
-to fewer tokens."""
+"""Smallest number in a refusal that can be the maximum reply limit. No endpoint limits replies to
+fewer tokens."""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the first request for JSON. A server that does not support a
 form of request refuses it within that time."""

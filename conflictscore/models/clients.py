@@ -39,15 +39,14 @@ def with_max_tokens(
 ) -> tuple[BaseChatModel, dict[str, Any]]:
     """Return a chat model and call parameters, with ``max_tokens`` under the client's own name."""
     call_parameters, fields = dict(parameters), type(chat).model_fields
-    if "max_tokens" in call_parameters and "max_tokens" not in fields:
-        if (
-            "num_predict" in fields
-        ):  # Ollama: options passed with a call would replace all options of the model
-            return chat.model_copy(
-                update={"num_predict": call_parameters.pop("max_tokens")}
-            ), call_parameters
-        if "max_output_tokens" in fields:  # Gemini
-            call_parameters["max_output_tokens"] = call_parameters.pop("max_tokens")
+    if "max_tokens" in fields or "max_tokens" not in call_parameters:
+        return chat, call_parameters
+    if "num_predict" in fields:
+        # Ollama's client; options passed with a call would replace all options of the model
+        most = call_parameters.pop("max_tokens")
+        return chat.model_copy(update={"num_predict": most}), call_parameters
+    if "max_output_tokens" in fields:  # Gemini's client
+        call_parameters["max_output_tokens"] = call_parameters.pop("max_tokens")
     return chat, call_parameters
 
 

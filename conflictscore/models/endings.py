@@ -36,7 +36,8 @@ _NORMAL_ENDINGS = frozenset(
         "tool_use",
     )
 )
-"""Reasons for a normal end. Any other reason means that the reply may be incomplete."""
+"""Reasons for a normal end, and values that give no reason, such as ``unspecified``. Any other
+reason means that the reply may be incomplete."""
 _LENGTH_ENDINGS = frozenset(
     (
         "context_window_exceeded",

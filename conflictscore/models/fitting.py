@@ -120,7 +120,8 @@ class _Part(NamedTuple):
 def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
     """Return the chosen parts of a document, or None if no parts could be chosen."""
     total = len(document.text)
-    room = tokens - count_tokens(prompts.render("cut_near", shown=total, total=total)) - 1
+    mark_tokens = count_tokens(prompts.render("cut_near", shown=total, total=total))
+    room = tokens - mark_tokens - 1  # 1 for the line break before the mark
     while room >= _LEAST_TOKENS:
         choice = choose(document.text, room)
         if choice is None:
@@ -162,7 +163,10 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """Return the text after the shown characters, with a short overlap."""
+    """Return the text after the shown characters, with a short overlap.
+
+    The overlap is at most half of the shown characters, so that the rest always becomes shorter.
+    """
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]
 

@@ -35,8 +35,8 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 def json_texts(text: str) -> list[str] | None:
     """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
-    An object with a single list counts as that list. An object inside a list counts as its text.
-    Several values in sequence count as a list.
+    An object with a single list is equivalent to that list, and an object inside a list to its
+    text. Several values in sequence are equivalent to a list.
 
     Raises:
         ValueError: The reply looks like JSON, but is not such a list.
@@ -118,8 +118,8 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
 
     It is the only list or object among the fields, or the field named ``claims`` or
     ``atomic_claims``. If every field is a list of sentences, and no name speaks against it, the
-    fields are topics, and the lists are joined. An object whose only field is a string counts as a
-    list of that string.
+    fields are topics, and the lists are joined. An object whose only field is a string is
+    equivalent to a list of that string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:

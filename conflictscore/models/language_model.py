@@ -200,7 +200,8 @@ class LanguageModel:
             try:
                 require_whole(raw, self.name, max_tokens)
             except UnreadableReplyError as error:
-                # some servers answer a schema with white space up to the limit
+                # some servers answer a schema with white space up to the limit, but a reasoning
+                # model may have used up the limit before it replied
                 is_blank = was_cut(raw) and is_empty(str(raw.text))
                 error.by_form = is_blank and not self.thinking_tokens
                 raise
@@ -264,6 +265,7 @@ class LanguageModel:
         waits = list[str]()
         async with in_time(self.name, waits):
             try:
+                # each conversation is a caller of its own, so all take turns
                 message: AIMessage = await self._dispatched(send, object(), waits)
             except json.JSONDecodeError as error:  # from OpenAI's client, for an event without data
                 reason = "its stream has an event that is not JSON"
@@ -321,6 +323,7 @@ class LanguageModel:
             again = HumanMessage(prompts.render("retry", reason=error.reason))
             messages_with_reason = [
                 *asked_messages,
+                # many servers refuse an empty turn
                 AIMessage(neutral(error.reply) or "(nothing)"),
                 again,
             ]
@@ -335,6 +338,7 @@ class LanguageModel:
                 self._capabilities.form_failed_again()
                 if self._capabilities.style.json_form == sent_form:
                     raise
+            # the way in which JSON is requested has changed since, and may have been the cause
             return await attempt(asked_messages, form, last=True)
 
     async def _replied(
@@ -360,6 +364,7 @@ class LanguageModel:
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
+            # these two are known to accept the first form
             scouts=not (self.is_local or self.endpoint.startswith(_OPENAI_URL)),
         )
 

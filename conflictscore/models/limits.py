@@ -43,7 +43,7 @@ class ConcurrencyLimit:
 
     @classmethod
     def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
-        """Return the limit of an endpoint, shared within the process."""
+        """Return the limit that all callers in the process with the same maximum share."""
         return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property

@@ -10,7 +10,8 @@ from conflictscore.records import Usage
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
-"""Shorter prompts are not tested: they fit every server, and token counts differ most for them."""
+"""Shorter prompts are not tested: they fit every server, and the counts of different tokenizers
+differ most for short texts."""
 _CHARS_PER_TOKEN = 5
 """No script has more characters per token than this. So a server that reports at least one token
 per five characters has read the whole prompt. For some scripts, this package's own count may be ten
@@ -21,8 +22,9 @@ _LONGER = 2
 """If the server has read a prompt with this many times as many tokens as it now reports, a small
 window is not the reason for the low count."""
 _SHARE = 0.5
-"""A prompt was cut if the server read less than this share of it. Only Latin text gets this far,
-and the counts of different tokenizers differ by less for it."""
+"""A prompt was cut if the server read less than this share of its tokens. Only Latin text is
+compared in this way, since text in other scripts has fewer characters for each token. For Latin
+text, the counts of different tokenizers differ by less than this factor."""
 _SAME_SHARE = 0.9
 """Two counts of the same prompt are the same count if they differ by less than a tenth."""
 

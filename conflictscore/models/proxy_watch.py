@@ -17,8 +17,8 @@ _SLOW_S = 5.0
 """Seconds without a reply after which a call's proxy is tested. Most calls are answered earlier, so
 they cause no test."""
 _ANSWER_S = 10.0
-"""A proxy that sends nothing for this many seconds counts as not answering. A proxy answers by
-itself, usually within milliseconds."""
+"""Seconds without a byte after which the test of a proxy fails. Working proxies answer the test by
+themselves, usually within milliseconds."""
 _GOOD_FOR_S = 60.0  # seconds after an answer during which the proxy is not tested again
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SOCKS_PORT = 1080  # the port that is registered for SOCKS
@@ -77,7 +77,7 @@ def _leave(task: "asyncio.Future[Any]") -> None:
 async def _answers(proxy: str, endpoint: str) -> bool:
     """Return whether a proxy sends anything or closes the connection within the time limit.
 
-    A proxy that refuses the connection counts as answering, since the call itself then fails.
+    The result is also true if the proxy refuses the connection, since the call itself then fails.
     """
     address = urlsplit(proxy)
     default_port = _SOCKS_PORT if is_socks(proxy) else _DEFAULT_PORTS.get(address.scheme, 80)

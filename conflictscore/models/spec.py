@@ -133,7 +133,7 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
     except ImportError as missing:
         raise ConfigurationError(f"{spec}: {missing}") from None
     except Exception as error:  # noqa: BLE001 - each provider raises its own errors
-        if str(error).startswith("Unsupported provider"):
+        if str(error).startswith("Unsupported provider"):  # init_chat_model raises a ValueError
             raise ConfigurationError(_unknown(spec)) from None
         # the client's own message may contain a key
         raise ConfigurationError(

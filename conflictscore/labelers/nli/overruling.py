@@ -89,6 +89,7 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
         change = None if what is None else _OF_DIFFERENCE.get((label, what))
         if change is None or (what is Difference.QUANTITY and (is_stated or has_bound(claim))):
             continue
+        # a question or a plan takes no side, so a change to a side needs a plain statement
         if change.label is Label.IRRELEVANT or is_stated_plainly(claim, sentence):
             return change
     if is_stated or label is Label.CONTRADICTS:

@@ -243,7 +243,10 @@ def _inexact(sentence: _Sentence) -> bool:
 
 
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Return whether sentence and claim state the same kind of quantity in different units."""
+    """Return whether sentence and claim state the same kind of quantity in different units.
+
+    A word such as "million" in only one of the two is also a different unit.
+    """
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
     return any(
@@ -272,6 +275,7 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
+    # reversed, so that a word that occurs twice gets its first place
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
     order = [places[word] for word in ours if word in places]
     if len(order) < max(2, _ALL_BUT * len(ours)):
@@ -304,6 +308,11 @@ def _exchanged(order: Sequence[int]) -> bool:
 
 
 def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
+    """Return whether a name in the claim is replaced by another name beside the same word.
+
+    "Mayor Holm" in the claim and "Mayor Dal" in the sentence are such a pair, unless the sentence
+    also has the word "Holm".
+    """
     ours, theirs = (list(pairwise(("", *side.names_and_nouns, ""))) for side in (claim, sentence))
     their_words = {word.casefold() for pair in theirs for word in pair}
 

@@ -54,7 +54,7 @@ _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")
 """Matches the line between the header and the rows of a Markdown table."""
 _FEWEST_SEPARATORS = 2
-"""Minimum number of separators in a line that counts as a row of comma-separated values.
+"""Minimum number of separators in a row of comma-separated values.
 
 A neighbouring line must have the same number of separators.
 """
@@ -90,18 +90,21 @@ class CutDocument:
         room = size - vocabulary.count(self._heading)
         self._lead = min(_LEAD_TOKENS, room // _LEAD_SHARE)
         self._outline: _Outline | None = None
-        self._windows = self._cut_to(room, size)
+        self._windows = self._cut_to(room)
         if len(self._windows) == 1:
             return
         if room - self._lead >= LEAST_TOKENS and self._lead >= LEAST_TOKENS // 2:
-            self._windows = self._cut_to(room - self._lead, size)
+            self._windows = self._cut_to(room - self._lead)
             self._outline = _Outline(self._text)
 
-    def _cut_to(self, room: int, size: int) -> list[TokenWindow]:
-        def count(part: str) -> int:
-            return self._vocabulary.count(self._heading + part) - size + available
+    def _cut_to(self, room: int) -> list[TokenWindow]:
+        """Cut the text into windows of at most ``room`` tokens, which overlap by a quarter."""
+        heading_tokens = self._vocabulary.count(self._heading)
 
-        available = size - self._vocabulary.count(self._heading)
+        def count(part: str) -> int:
+            # a text may have other tokens after the heading than alone
+            return self._vocabulary.count(self._heading + part) - heading_tokens
+
         vocabulary = Vocabulary(self._vocabulary.starts, count)
         return cut_windows(self._text, room, room - room // _OVERLAP, vocabulary)
 

@@ -29,6 +29,7 @@ _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
 _NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
+"""Negations, and words that only accompany a negation, as in "did not" and "ne … pas"."""
 # Words between two names that are the same in either order.
 _SYMMETRIC = word_set(
     """and or und oder et ou y o e between near beside next opposite adjacent same equals resembles
@@ -181,7 +182,7 @@ def _of_values(ours: _Words, clause: _Words) -> Difference | None:
 
 
 def are_comparable(own: StatedValue, another: StatedValue) -> bool:
-    """Return whether two values are of one kind, so that one can stand in place of the other.
+    """Return whether two values are of the same kind, so that one can contradict the other.
 
     They are if their dimensions are the same, if both are amounts of money or dates, or if only
     their units differ: "24 days" and "24 months".

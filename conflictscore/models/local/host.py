@@ -17,6 +17,7 @@ from typing import Any
 
 def main() -> None:
     """Start the server, report its address or the error, and wait until stdin closes."""
+    # the answer has its own copy of stdout, so nothing that llama.cpp prints is mixed with it
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     settings = json.loads(sys.stdin.readline())
@@ -35,7 +36,7 @@ def main() -> None:
         if "address" in answer:
             owner.join()
     finally:
-        os._exit(0)
+        os._exit(0)  # a normal exit would wait for a computation that is still running
 
 
 def _end_with_owner() -> None:
