@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.labelers.nli.pitfalls import number_replaced
-from conflictscore.labelers.protocol import Labeler, Pair, supports_script
+from conflictscore.labelers.protocol import Labeler, Pair, reads_dates, supports_script
 from conflictscore.labelers.verdicts import judge_all
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
@@ -93,6 +93,7 @@ class Cascade:
         self._deciding: Deciding = deciding or ("sole" if any(self._thresholds) else "none")
         self.name = f"cascade({cheap.name}, {judge.name if judge else 'the judge of the run'})"
         self.embedded = bool(getattr(cheap, "embedded", False))
+        self.reads_dates = reads_dates(cheap)
         self.identity: dict[str, Any] | None = None
         if judge is not None and cheap.identity is not None and judge.identity is not None:
             self.identity = {

@@ -16,7 +16,9 @@ from conflictscore.threads import at_once
 
 MOST_PARTS = 4
 """Maximum parts of a document that are read; each part costs one call per claim or batch."""
-_TITLE_CHARS = 300  # titles come from pages, so a long one could fill the prompt
+_TITLE_CHARS = 300
+"""Maximum characters of a title that is shown with each part of a document. Titles come from pages,
+so a longer one could fill every prompt."""
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]
@@ -40,6 +42,9 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     Raises:
         ContextWindowError: The prompt has no room for any part.
     """
+    if len(document.title.strip()) > _TITLE_CHARS:  # it is read once, like the text
+        text = f"{document.title.strip()}\n\n{document.text}"
+        document = document.model_copy(update={"title": "", "text": text})
     fitted = fit(document, choose)
     first = as_shown(fitted.documents[0])
     rest = fitted.rests.get(document.number, "")
@@ -92,5 +97,5 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
 
 def as_shown(document: Document) -> str:
     """Return the title and text as a judge reads them, safe to put between marks."""
-    title = document.title.strip()[:_TITLE_CHARS]
+    title = document.title.strip()
     return material(f"{title}\n\n{document.text}" if title else document.text)

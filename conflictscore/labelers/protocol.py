@@ -25,6 +25,14 @@ def supports_script(labeler: object, claim: Claim) -> bool:
     return scripts is None or script_of(claim.text) in (scripts | {""})
 
 
+def reads_dates(labeler: object) -> bool:
+    """Return whether a labeler's verdicts depend on the dates of documents.
+
+    Such a labeler has an attribute ``reads_dates`` that is true.
+    """
+    return bool(getattr(labeler, "reads_dates", False))
+
+
 class Labeler(Protocol):
     """A judge of one claim against one document (paper, section 3, step 2)."""
 

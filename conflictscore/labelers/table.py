@@ -85,7 +85,7 @@ async def label_table(
         max_pairs=max_pairs,
         by_worth=seconds is not None,
     )
-    alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs)}
+    alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs, labeler)}
     works = await judging(
         labeler,
         [same[0] for same in alike.values()],
@@ -184,10 +184,12 @@ def _ordered(
     return pairs[:max_pairs], _TOO_MANY_CLAIMS if wanted <= allowed else _TOO_MANY_PAIRS
 
 
-def _folded(pairs: Sequence[Pair]) -> list[list[Pair]]:
+def _folded(pairs: Sequence[Pair], labeler: Labeler) -> list[list[Pair]]:
+    """Return the pairs in groups of the same content, so that one verdict holds for each group."""
     alike: dict[tuple[str, str], list[Pair]] = {}
     for claim, document in pairs:
-        alike.setdefault((claim.text, content_of(document)), []).append((claim, document))
+        content = (claim.text, content_of(document, labeler))
+        alike.setdefault(content, []).append((claim, document))
     return list(alike.values())
 
 

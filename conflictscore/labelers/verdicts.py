@@ -18,6 +18,7 @@ from conflictscore.labelers.protocol import (
     TableLabeler,
     judges_in_stages,
     judges_many,
+    reads_dates,
 )
 from conflictscore.models.breaker import CircuitBreaker
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost
@@ -136,13 +137,14 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
     )
 
 
-def content_of(document: Document) -> str:
-    """Return a hash of a document's title and text as the judge sees them.
+def content_of(document: Document, labeler: Labeler) -> str:
+    """Return a hash of what the judge sees of a document: title, text, and for some the date.
 
     In that form, control tokens are neutralised, so older verdicts on documents with such tokens
     are not used.
     """
-    return _hashed(document.title, document.text)
+    date = str(document.metadata.get("date") or "") if reads_dates(labeler) else ""
+    return _hashed(document.title, f"{document.text}\0{date}" if date else document.text)
 
 
 # all the claims of an answer are compared with the same documents
@@ -180,8 +182,9 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     judge = dict(labeler.identity)
     claims = _claim_texts(pairs)
     beside = _claims_beside(pairs, claims) if _reads_many(labeler) else {}
+    key = partial(_key, judge=judge, labeler=labeler)
     return {
-        place: _key(claims[claim.number], document, judge, beside.get(document.number))
+        place: key(claims[claim.number], document, beside=beside.get(document.number))
         for place, (claim, document) in pairs.items()
     }
 
@@ -195,9 +198,9 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
         return {}
     judge = dict(labeler.identity or {})
     claims = _claim_texts(pairs)
+    key = partial(_key, judge=judge, labeler=labeler, beside=None)
     return {
-        place: _key(claims[claim.number], document, judge, None)
-        for place, (claim, document) in pairs.items()
+        place: key(claims[claim.number], document) for place, (claim, document) in pairs.items()
     }
 
 
@@ -235,11 +238,18 @@ def _claims_beside(
     return {document: hashed(tuple(claim_numbers)) for document, claim_numbers in numbers.items()}
 
 
-def _key(claim: str, document: Document, judge: Mapping[str, Any], beside: str | None) -> str:
+def _key(
+    claim: str,
+    document: Document,
+    *,
+    judge: Mapping[str, Any],
+    labeler: Labeler,
+    beside: str | None,
+) -> str:
     ingredients = {
         "verdict": _FORMAT,
         "claim": claim,
-        "document": content_of(document),
+        "document": content_of(document, labeler),
         "judge": judge,
     }
     if _is_long(document):

@@ -85,6 +85,16 @@ class TestEveryJudge:
         assert any(nearest.strip() in p and FAR not in p for p in reader.prompts)
 
 
+@pytest.mark.parametrize("labeler", ["json", "choice", "per-document"])
+async def test_a_long_title_is_read_to_its_end(labeler: str) -> None:
+    title = FOG[:2000] + FAR
+    with OpenAIServer(reader := Reader()) as server:
+        judge = make_labeler(labeler, calling(server, context_window=8192), PROMPTS)
+        label = await judge.label(CLAIM, document("", title=title), UsageMeter())
+    assert label.label is Label.CONTRADICTS
+    assert len(reader.prompts) == 1
+
+
 @pytest.mark.parametrize("labeler", ["json", "per-document"])
 async def test_where_parts_take_both_sides_the_judge_sees_what_it_quoted_together(
     labeler: str,

@@ -192,7 +192,7 @@ class NliByClaim:
     pair are pooled, or averaged if there is no pooling.
     """
 
-    embedded = True
+    embedded = reads_dates = True
 
     def __init__(self, *models: NliLabeler, pooling: Pooling | None = None) -> None:
         self.models, self._pooling = models, pooling

@@ -14,7 +14,7 @@ from conflictscore.labelers.nli.adapted import NLI_MPNET
 from conflictscore.labelers.nli.model import NliModel, TokenPair, resolve, shared_model
 from conflictscore.labelers.nli.overruling import Overruling, overruling
 from conflictscore.labelers.nli.pitfalls import explained, pitfall
-from conflictscore.labelers.nli.windows import CutDocument, Premises, premise_tokens
+from conflictscore.labelers.nli.windows import CutDocument, Premises, date_of, premise_tokens
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.models.usage import UsageMeter
@@ -87,6 +87,8 @@ class NliLabeler:
     The model runs in this process, and its use does not count as a call of a language model.
     """
 
+    reads_dates = True
+    """Whether verdicts depend on the date of a document, which precedes each window."""
     embedded = True
     """Whether the labeler is one of the small judges of this package, which miss some evidence."""
 
@@ -179,7 +181,7 @@ class NliLabeler:
 
     def _groups(self, pairs: Sequence[Pair]) -> Iterator[list[_Reading]]:
         """Yield the pairs, in order, in groups that are large enough to keep all threads busy."""
-        cut: dict[tuple[int, str, str], CutDocument] = {}
+        cut: dict[tuple[int, str, str, str], CutDocument] = {}
         group: list[_Reading] = []
         for claim, document in pairs:
             group.append(self._prepared(claim, document, cut))
@@ -190,7 +192,7 @@ class NliLabeler:
             yield group
 
     def _prepared(
-        self, claim: Claim, document: Document, cut: dict[tuple[int, str, str], CutDocument]
+        self, claim: Claim, document: Document, cut: dict[tuple[int, str, str, str], CutDocument]
     ) -> _Reading:
         tokenizer, most = self._model.tokenizer, self._model.most_tokens
         if (denied_statement := denied_in(claim.text)) is not None:
@@ -204,7 +206,7 @@ class NliLabeler:
                 f" {self.name} reads {most} together"
             )
             return make_reading(Premises((), (), cut=False), [], error=error)
-        content = (size, document.title, document.text)
+        content = (size, document.title, document.text, date_of(document))
         if content not in cut:
             cut[content] = CutDocument(document, size, tokenizer.vocabulary)
         document_premises = cut[content].near(claim.text)

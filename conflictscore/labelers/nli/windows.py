@@ -163,10 +163,11 @@ def _heading(document: Document, vocabulary: Vocabulary) -> str:
     starts = vocabulary.starts(title)
     if len(starts) > _TITLE_TOKENS:
         title = title[: starts[_TITLE_TOKENS]].rstrip()
-    return "".join(_as_sentence(part) for part in (title, _date(document)) if part)
+    return "".join(_as_sentence(part) for part in (title, date_of(document)) if part)
 
 
-def _date(document: Document) -> str:
+def date_of(document: Document) -> str:
+    """Return the date of a document as the model reads it; empty if there is none."""
     date = " ".join(str(document.metadata.get("date") or "").split())
     if _ISO_DATE.match(date):
         return date[:_DATE_CHARS]

@@ -339,3 +339,23 @@ def test_a_document_with_more_windows_than_are_read_is_cut_and_says_so(model: Nl
     assert found.cut
     assert len(found.windows) == MOST_WINDOWS
     assert (_FILLER * 1000).startswith(found.windows[0])
+
+
+async def test_documents_that_differ_only_in_their_date_have_verdicts_of_their_own(
+    model: NliModel, tmp_path: Path
+) -> None:
+    documents = [
+        Document(number=number, text="The lamp was lit.", metadata={"date": date})
+        for number, date in enumerate(("in 1871", "in 1902"), 1)
+    ]
+
+    async def labels(*of: Document) -> list[Label]:
+        cache = ContentCache(tmp_path / "verdicts.sqlite")
+        judge = NliLabeler(model)
+        [row] = await label_table(judge, [_CLAIM], of, meter=UsageMeter(), cache=cache)
+        return [label.label for label in row.labels]
+
+    apart = [label for document in documents for label in await labels(document)]
+    assert apart[0] is SUPPORTS
+    assert apart[1] is not SUPPORTS
+    assert await labels(*documents) == apart
