@@ -31,7 +31,7 @@ _ADDRESS = (
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
     r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
     rf"|(?<![\w.])(?:[a-z0-9-]{{1,63}}\.){{1,8}}(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)"
-    r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
+    r"|(?:\+|(?<!\w)00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
     r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
     # an obscured host name, such as evil[.]com and evil (dot) com
     rf"|\b[a-z0-9-]{{1,63}}(?:\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|[\uff0e\uff61])(?:{_TOP_LEVEL})\b"
@@ -39,23 +39,26 @@ _ADDRESS = (
     r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b)"
     r"|(?-i:\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[a-z0-9]{25,87}|0x[0-9a-fA-F]{40})\b)"
 )
+_DIRECTIONS = "[\u202a-\u202e\u2066-\u2069]"  # marks that reverse text
+# LaTeX commands that are executed on a page with MathJax or KaTeX
+_COMMAND = r"(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b"
 _KINDS = {
     "an image": r"!\[",
     "a link": r"\](?:[(:]|\s\()",
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
-    "a mark of direction": "[\u202a-\u202e\u2066-\u2069]",  # reverses text
-    # LaTeX commands that are executed on a page with MathJax or KaTeX
-    "a command": r"\\(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b",
+    "a mark of direction": _DIRECTIONS,
+    "a command": rf"\\{_COMMAND}",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 # A tag, which may be cut off at its end.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
-# Each pattern matches a whole series of marks. If only the first mark were removed, the rest would
-# form an image ("!![") or a link ("]((").
+# Each pattern matches a whole series of marks. If only one mark were removed, the rest would still
+# form an image ("!!["), a link ("]((") or a command ("\\\\url").
 _IMAGE_MARKS = re.compile(r"(?<!!)!++\[")
 _LINK_MARKS = re.compile(r"\](?:[(:]|\s\()++")
+_COMMAND_MARKS = re.compile(rf"(?<!\\)\\++(?={_COMMAND})", re.IGNORECASE)
 
 
 def added_active_content(before: str, after: str) -> str | None:
@@ -68,11 +71,15 @@ def added_active_content(before: str, after: str) -> str | None:
 
 
 def without_active_content(text: str) -> str:
-    """Return the text without addresses and tags, with links and images turned into plain words."""
-    plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", text))
+    """Return the text without addresses and tags, with links and commands turned into plain words.
+
+    Marks of direction are removed first, since they may separate the characters of other marks.
+    """
+    visible = _PATTERNS["a mark of direction"].sub("", text)
+    plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", visible))
     plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))
-    linkless = _LINK_MARKS.sub("]", plain)
-    return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", linkless)
+    plain = _COMMAND_MARKS.sub("", _LINK_MARKS.sub("]", plain))
+    return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", plain)
 
 
 def _found(kind: str, text: str) -> Counter[str]:

@@ -26,6 +26,8 @@ def test_what_a_change_adds_is_named(kind: str, text: str) -> None:
         *("HTTPS://EVIL.TEST", "www.evil.test/x", "//evil.test/x.png", "javascript:alert(1)"),
         *("data:text/html;base64,xyz", "mailto:a@b.test", "evil.test/x?q=1", "me@evil.test"),
         *("[x]((evil)", "[x] ((evil)", "[x](:(evil)", "!![x]((evil)", "!!![x] ( (evil)"),
+        *(r"\\href{evil}{x}", r"\\\url{evil}", r"<\html", r"\&url;", "evil.com+49 170 5550199"),
+        *("[\u202ex]\u202e(evil)", "!\u2066[x]", "\\\u202eurl", "\u202egol"),
         *("[x]: evil", "[x] (evil)", "&lt;img", "<https", "ftp://a"),
         *("evil-pills.com", "shop.example.co.uk.", "evil.onion"),
         *("+49 170 5550199", "+1 (555) 010-0199", "0900 123456"),
