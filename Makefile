@@ -1,4 +1,4 @@
-# Two commands do everything: `make demo` and `make test`. Both build their own environment.
+# `make demo` shows the loop, and `make test` runs all checks. Both set up their own environment.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -6,39 +6,39 @@ BIN := $(VENV)/bin
 QUESTION := In which year did the Vennick Point lighthouse first light its lamp?
 CAMPAIGN_SECONDS ?= 600
 
-# Containers often forbid Python to keep compiled modules. Then every test process compiles all anew.
+# Containers often set this variable, so that every test process would compile all modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo plan endpoint chat environment test checks lint types imports docs collected tests campaign fix clean
 
-demo: plan $(VENV)/.demo  ## fetch the local models once, and ask a question whose documents disagree
+demo: plan $(VENV)/.demo  ## fetch the local models once, and ask a question on which documents disagree
 	$(BIN)/conflictscore model fetch || { $(MAKE) -s endpoint; exit 1; }
 	$(BIN)/conflictscore ask "$(QUESTION)" --docs examples/lighthouse --model local
 
-plan:  ## what the demo will do; a key in the environment is never used unasked
-	@echo "1. Set up $(VENV). 2. Fetch the local models once (1.5 GB). 3. Ask seven documents that disagree."
-	@echo "The first run takes some 3 minutes and the download on two quiet cores, later ones 1 to 2 minutes."
+plan:  ## print what the demo will do; it never uses a key from the environment
+	@echo "1. Set up $(VENV). 2. Fetch the local models once (1.5 GB). 3. Answer a question from seven documents that disagree."
+	@echo "On two idle cores, the first run takes about 3 minutes plus the download, and a later run 1 to 2 minutes."
 	@if [ -n "$$OPENAI_API_KEY" ]; then \
-	  echo "OPENAI_API_KEY is set, and this demo does not use it. To ask that endpoint instead, at its price and without the"; \
+	  echo "OPENAI_API_KEY is set, but this demo does not use it. To use OpenAI instead, at its price and without the"; \
 	  echo "download, press Ctrl-C and run:"; \
 	  echo "  make $(VENV)/.demo && $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model openai:gpt-4.1-mini"; \
 	fi
 
-endpoint:  ## how to ask the demo's question without the download
+endpoint:  ## print how to run the demo without the download
 	@echo "To ask a model behind an API instead, without the download (OPENAI_API_KEY holds its key), run:"
 	@echo "  $(BIN)/conflictscore ask \"$(QUESTION)\" --docs examples/lighthouse --model NAME --base-url URL"
 
-chat: $(VENV)/.demo  ## the chat page and the runs page on the same documents, at http://127.0.0.1:8400
+chat: $(VENV)/.demo  ## serve the chat page and the runs page, with the same documents, at http://127.0.0.1:8400
 	$(BIN)/python -m pip install --quiet --editable '.[local,serve]'
 	$(BIN)/conflictscore model fetch
 	$(BIN)/conflictscore serve --docs examples/lighthouse --model local --runs-file runs.sqlite
 
-environment: $(VENV)/.test  ## what the tests need, in $(VENV)
+environment: $(VENV)/.test  ## install what the tests need into $(VENV)
 
-test: $(VENV)/.test  ## everything that CI runs; tests wait a part of their time, when the checks run
+test: $(VENV)/.test  ## run everything that CI runs; the checks run beside the tests, which sometimes wait
 	$(MAKE) --jobs=3 FIRST=collected types collected lint imports docs tests
 
-checks: $(VENV)/.test  ## what reads the code without running it, side by side
+checks: $(VENV)/.test  ## run the static checks in parallel
 	$(MAKE) --jobs=3 --output-sync types lint imports docs
 
 lint: $(VENV)/.test
@@ -51,19 +51,19 @@ types: $(VENV)/.test
 imports: $(VENV)/.test
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.test  ## the docs site, in build/site; a link that leads nowhere stops it
+docs: $(VENV)/.test  ## build the docs site in build/site; a broken link is an error
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
 
-collected: $(VENV)/.test  ## compile the tests and what they import once, not once a worker
+collected: $(VENV)/.test  ## compile the tests and their imports once, instead of once per worker
 	$(BIN)/pytest --collect-only --quiet --quiet --numprocesses=0 > $(VENV)/collected.txt || { cat $(VENV)/collected.txt; exit 1; }
 
 tests: $(VENV)/.test $(FIRST)
 	$(BIN)/pytest
 
-campaign: $(VENV)/.test  ## twenty-six kinds of attack and breakage, for so many seconds
+campaign: $(VENV)/.test  ## try twenty-six kinds of attacks and failures for CAMPAIGN_SECONDS seconds
 	$(BIN)/python -m measurements.campaign --seconds $(CAMPAIGN_SECONDS)
 
-fix: $(VENV)/.test  ## format, and mend what ruff can
+fix: $(VENV)/.test  ## format, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
