@@ -16,6 +16,7 @@ the table.
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -95,6 +96,8 @@ def _read_prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
     from conflictscore.threads import off_loop  # loads asyncio, which ``--help`` must not do
 
+    if not isinstance(value, PromptSet | str | Path | None):
+        raise ValueError("no prompts")  # noqa: TRY004 - like every refusal of a setting
     return off_loop(PromptSet.open)(value)
 
 

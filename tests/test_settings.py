@@ -95,6 +95,8 @@ def test_a_chat_model_has_a_field_for_each_setting() -> None:
         ({"labeler": "cascade:certain=0.9,certain=0.8"}, "certain occurs twice"),
         ({"labeler": "cascade:certain=2"}, "certain is '2'; give 0 to 1"),
         ({"prompts": "nope"}, "prompt folder nope is not a folder"),
+        ({"prompts": "x" * 5000}, "is not a folder"),
+        ({"prompts": 3}, "prompts is 3; give default, paper, a folder of templates"),
         ({"trust": "nope.toml"}, "trust is 'nope.toml'; there is no such file"),
         ({"trust": "x" * 5000}, "File name too long"),
         ({"labler": "json"}, "there is no setting 'labler'; did you mean labeler?"),

@@ -161,8 +161,10 @@ def _read_answer(answer: str) -> str:
             text = Path(answer[1:]).read_text(
                 "utf-8-sig"
             )  # editors on Windows write a byte order mark
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--answer {answer}: not readable as UTF-8 text ({error})") from error
+        except OSError as error:
+            raise InputError(f"--answer {answer}: cannot be read ({error.strerror})") from error
+        except ValueError as error:  # the text is not UTF-8, or the path has a null character
+            raise InputError(f"--answer {answer}: cannot be read ({error})") from error
     if not (text := clean_text(text)):
         raise InputError("--answer is empty")
     return text

@@ -196,7 +196,11 @@ _SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, str]:
     """Read a user's templates; each must have the placeholders of the template that it replaces."""
-    if not folder.is_dir():
+    try:
+        is_folder = folder.is_dir()
+    except OSError:  # raised for a name that is too long
+        is_folder = False
+    if not is_folder:
         raise ConfigurationError(f"prompt folder {folder} is not a folder")
     texts: dict[str, str] = {}
     for path in sorted(folder.glob("*.txt")):

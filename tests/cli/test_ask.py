@@ -162,11 +162,12 @@ def test_multiple_choice_takes_two_options(run: Run, folder: Path, world: World)
 
 def test_an_existing_answer_is_scored(run: Run, folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "answer.txt"
-    file.write_text("It was lit in 1874.")
+    file.write_text("It was lit in 1874.", "utf-8-sig")
 
     printed = json.loads(run("score", "--answer", f"@{file}", "--docs", folder, "--json").stdout)
     shown = run("score", "--answer", "It was lit in 1874.", "--docs", folder).stdout
 
+    assert printed["answer"] == "It was lit in 1874."
     assert printed["report"]["cs_r"] == 0.5
     assert printed["report"]["claims"][0]["text"] == "It was lit in 1874."
     assert "CS-C 1.00   CS-R 0.50" in shown
