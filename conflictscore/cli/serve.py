@@ -112,8 +112,8 @@ def run_server(
 _CALLS = 256
 """Maximum number of model calls in flight to an endpoint, for all requests together.
 
-With 64, requests of 32 clients took 1.8 times as long (docs/findings/speed.md). The limit adapts: it
-halves whenever the endpoint refuses a call or times out.
+With 64, requests of 32 clients took 1.8 times as long (docs/findings/speed.md). The limit adapts:
+it halves whenever the endpoint refuses a call or times out.
 """
 
 _SERVE_EXAMPLES = """\b
