@@ -20,6 +20,8 @@ from conflictscore.records import (
     ConflictReport,
     Document,
     EvidenceLabel,
+    Gap,
+    GapKind,
     Label,
     Record,
     Run,
@@ -245,6 +247,22 @@ def test_an_unchecked_run_says_why() -> None:
     assert (run.reason, run.notes) == ("judge down", ("a search was slow", "judge down"))
     assert run.first_answer == run.answer == "In 1871."
     assert (run.status, run.flipped, run.report) == (RunStatus.PASSED_THROUGH, False, None)
+
+
+@pytest.mark.parametrize("gaps", [(), (Gap(kind=GapKind.ONE_DOCUMENT, note="one"),)])
+def test_a_run_that_nobody_checked_is_not_checked_whatever_gaps_it_gets(
+    gaps: tuple[Gap, ...],
+) -> None:
+    assert Run().with_gaps(*gaps).checked == "no"
+    assert Run().unchecked("Lit.", "not read").with_gaps(*gaps).checked == "no"
+
+
+@pytest.mark.parametrize("run_id", ["é" * 200, "\U0001f4a1" * 200, '"' * 200])
+def test_a_verdict_with_any_run_id_is_short(run_id: str) -> None:
+    verdict = Run(run_id=run_id).unchecked("Lit.", "not read").verdict()
+
+    assert len(json.dumps(verdict).encode()) <= 600
+    assert verdict["run_id"]
 
 
 def test_half_a_character_becomes_its_replacement_wherever_it_comes_from() -> None:

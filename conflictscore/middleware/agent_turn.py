@@ -43,6 +43,7 @@ from conflictscore.middleware.entrypoints import (
     correct,
     listener,
     reason_or_raise,
+    with_later_gaps,
 )
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.own_answer import Chatbot, reconsider_prompt
@@ -273,7 +274,8 @@ class AgentTurn:
         ending = early_ending(first.message)
         system = self._called.system_message
         texts = self._asked.unread(*([str(system.text)] if system else ()))
-        run = self._with_usage(run).with_gaps(
+        run = with_later_gaps(
+            self._with_usage(run),
             *([unfinished(ending)] if ending else []),
             *self._asked.left_out,
             *self._lost,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from conflictscore.json_answers import check_of, json_values
 from conflictscore.middleware.changed_blocks import with_text
 from conflictscore.middleware.run_views import with_verdict
+from conflictscore.models.endings import early_ending
 from conflictscore.models.replies import reply_text
 from conflictscore.records import Run
 
@@ -57,8 +58,10 @@ def answer_text(output: object) -> str | None:
         return output
     if isinstance(output, BaseMessage):
         return spoken(output)
-    if (completion := _completion_text(output)) is not None:
-        return completion
+    if (
+        _first_choice(output) is not None
+    ):  # a completion that calls a tool, for example, has no text
+        return _completion_text(output)
     if isinstance(output, Mapping):
         key = _key(output)
         return data_text(output) if key is None else answer_text(output[key])
@@ -67,10 +70,27 @@ def answer_text(output: object) -> str | None:
 
 def _completion_text(output: object) -> str | None:
     """Return the text of a ``ChatCompletion``, typed or plain JSON; None for anything else."""
+    content = _field(_field(_first_choice(output), "message"), "content")
+    return content if isinstance(content, str) else None
+
+
+def _first_choice(output: object) -> object:
+    """Return the first choice of a ``ChatCompletion``; None for anything else."""
     choices = _field(output, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    content = _field(_field(first, "message"), "content")
-    return content if isinstance(content, str) else None
+    return first if _field(first, "message") is not None else None
+
+
+def ending_in(output: object) -> str | None:
+    """Return why an answer may be incomplete, if its form says how it ended; otherwise None."""
+    holder = _data_within(output)
+    if isinstance(holder, AIMessage):
+        return early_ending(holder)
+    choice = _first_choice(holder)
+    if choice is None or (isinstance(choice, Mapping) and "finish_reason" not in choice):
+        return None
+    ending = {"finish_reason": _field(choice, "finish_reason"), "model_provider": "openai"}
+    return early_ending(AIMessage("", response_metadata=ending))
 
 
 def _field(holder: object, name: str) -> Any:
@@ -82,6 +102,8 @@ def _completed(output: Any, run: Run) -> Any:
     is_model = isinstance(output, BaseModel)
     fields = output.model_dump() if is_model else deepcopy(dict(output))
     fields["choices"][0]["message"]["content"] = run.answer
+    if run.flipped and "logprobs" in fields["choices"][0]:  # they belong to the first answer
+        fields["choices"][0]["logprobs"] = None
     about = {**run.summary("reason", texts=False), **run.verdict()}
     if not is_model:
         return {**fields, "conflictscore": about}

@@ -120,7 +120,9 @@ def with_artifact(
     if not isinstance(result, ToolMessage) or result.artifact is not None:
         return result
     whole_documents = [
-        document for document in documents if document.page_content in str(result.text)
+        document
+        for document in documents
+        if document.page_content.strip() and document.page_content in str(result.text)
     ]
     whole_documents = documents_behind(result, runs) or whole_documents
     return result.model_copy(update={"artifact": whole_documents}) if whole_documents else result

@@ -38,6 +38,7 @@ from conflictscore.middleware.entrypoints import (
     OnEvent,
     correct,
     reason_or_raise,
+    with_later_gaps,
 )
 from conflictscore.middleware.messages import ChatQuestion, asked_in
 from conflictscore.middleware.own_answer import with_block, with_own_answer
@@ -123,10 +124,13 @@ class ChatLoop:
         name = parameters.get("model") or self.context.generator.name
         before = draft.usage_metadata if draft is not None else None
         draft = draft or replies[-1]
-        if ending := early_ending(draft):
-            run = run.with_gaps(unfinished(ending))
-        facts = unread_facts(run, chat_question.unread())
-        run = run.with_gaps(*chat_question.left_out, *facts)
+        ending = early_ending(draft)
+        run = with_later_gaps(
+            run,
+            *([unfinished(ending)] if ending else []),
+            *chat_question.left_out,
+            *unread_facts(run, chat_question.unread()),
+        )
         message = _corrected(run, draft, before, name=f"conflictscore/{name}")
         return self._required(message, run)
 
@@ -173,7 +177,10 @@ class ChatLoop:
             return message
         if self.refusal is None:
             refuse(run, self.require, cause)
-        return message.model_copy(update={"content": self.refusal, "additional_kwargs": {}})
+        # token probabilities would reveal the refused answer
+        metadata = {k: v for k, v in message.response_metadata.items() if k != "logprobs"}
+        update = {"content": self.refusal, "response_metadata": metadata, "additional_kwargs": {}}
+        return message.model_copy(update=update)
 
     def _unscored(
         self, reply: AIMessage, gap: Gap, question: str, cause: BaseException | None = None

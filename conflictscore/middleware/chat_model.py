@@ -123,8 +123,8 @@ class SelfCorrectingChatModel(SettingFields):
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
     """The policy if a search or model fails: ``pass_through`` returns the model's own reply with a
-    note; ``raise`` raises the error and also sets ``require="partly"``. Invalid keys and settings
-    always raise an error."""
+    note; ``raise`` raises the error. If ``raise`` is given explicitly, it also sets
+    ``require="partly"``. Invalid keys and settings always raise an error."""
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)

@@ -19,7 +19,13 @@ from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 from conflictscore.loop.state import GeneratedAnswer, RagState, RunContext, documents_of
-from conflictscore.middleware.answer_forms import answer_text, in_its_form, no_text, why_not_rebuilt
+from conflictscore.middleware.answer_forms import (
+    answer_text,
+    ending_in,
+    in_its_form,
+    no_text,
+    why_not_rebuilt,
+)
 from conflictscore.middleware.chains import function_of
 from conflictscore.middleware.entrypoints import (
     HIDDEN,
@@ -228,7 +234,7 @@ class _Function:
         text = answer_text(self.returned)
         if text is None:
             raise InputError(no_text(self.name, self.returned))
-        return GeneratedAnswer(Answer(text=text))
+        return GeneratedAnswer(Answer(text=text, early_ending=ending_in(self.returned)))
 
     async def say(self, state: RagState, prompt: str) -> str:
         try:

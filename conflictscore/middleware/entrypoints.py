@@ -1,5 +1,6 @@
 """Code that all entry points share: it runs the loop, passes on events, and handles failures."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
 
@@ -13,7 +14,9 @@ from conflictscore.graph.self_correction import shared_graph
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.middleware.requirement import FailurePolicy, check_require
 from conflictscore.nodes.record import run_of
-from conflictscore.records import Run
+from conflictscore.records import Gap, Run
+
+_log = logging.getLogger(__name__)
 
 HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 """Config that keeps a call's tokens out of LangGraph's ``messages`` stream."""
@@ -58,6 +61,20 @@ async def correct(context: RunContext, start: RagInput) -> Run:
     except PassedOnError as passing:
         error = passing.error
     raise error
+
+
+def with_later_gaps(run: Run, *gaps: Gap) -> Run:
+    """Return a run with gaps that only the entry point knows, such as an answer that was cut off.
+
+    The loop logs the main gap that it knows. If a later gap is now the main one, it is logged too.
+    """
+    before, run = run.examined, run.with_gaps(*gaps)
+    gap = run.examined.main_gap if run.examined else None
+    if before is not None and gap is not None and gap != before.main_gap:
+        how = "only in part" if run.checked == "partly" else "not"
+        # in short, since the answer must not be logged
+        _log.warning("run %s: the answer was %s checked: %s", run.run_id, how, gap.in_short)
+    return run
 
 
 def check_choices(on_failure: object, sources: object, require: object = None) -> None:

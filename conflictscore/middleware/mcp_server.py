@@ -300,7 +300,8 @@ def _lines(run: Run) -> Iterator[str]:
     if run.checked == "partly":
         yield "CHECKED IN PART: the notes say why."
     elif run.checked != "fully":
-        yield f"NOT CHECKED{f': {notes[-1]}' if notes else ''}"
+        gap = run.examined.main_gap if run.examined else None
+        yield f"NOT CHECKED: {material_line(gap.note)}" if gap else "NOT CHECKED"
     if run.question is not None:
         yield f"Answer: {material(run.answer or '(none)')}"
     yield from _changes(run)

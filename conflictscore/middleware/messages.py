@@ -70,7 +70,9 @@ class ChatQuestion:
         These are the system messages, further ``instructions``, and results since the question of
         tools that ``sources`` leaves out.
         """
-        system = [str(m.text) for m in self.before if isinstance(m, SystemMessage)]
+        # some chatbots put their material into a system message after the question
+        messages = (*self.before, *self.since)
+        system = [str(m.text) for m in messages if isinstance(m, SystemMessage)]
         texts = {"the system prompt": "\n".join([*instructions, *system])}
         for message in self.since if self.sources is not None else ():
             if isinstance(message, ToolMessage) and message.name not in (self.sources or ()):

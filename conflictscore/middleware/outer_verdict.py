@@ -120,7 +120,9 @@ def documents_behind(result: object, runs: Sequence[Mapping[str, Any]]) -> list[
     if not isinstance(result, ToolMessage):
         return []
     text = str(result.text).strip()
-    run = next((run for run in reversed(runs) if text and run.get("answer") == text), None)
+    run = next(
+        (run for run in reversed(runs) if text and str(run.get("answer")).strip() == text), None
+    )
     return [_as_retrieved(each) for each in (run or {}).get("documents") or ()]
 
 

@@ -88,7 +88,8 @@ class TurnMemory:
         """Return the gap for tool results that are neither in the state nor in this process."""
         turn = state.get("conflict_turn") or {}
         there = {each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)}
-        there |= self._results.get(turn.get("id", ""), {}).keys()
+        with self._changing:
+            there |= self._results.get(turn.get("id", ""), {}).keys()
         missing = [call_id for call_id in turn.get("calls", ()) if call_id not in there]
         if not missing:
             return ()

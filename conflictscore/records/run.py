@@ -1,5 +1,6 @@
 """Records of answers, attempts and runs."""
 
+import json
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Self
@@ -158,7 +159,7 @@ def _former_status(name: str) -> RunStatus:
     return status
 
 
-# A caller may set any run id. The limit keeps a verdict within 600 bytes.
+# A caller may set any run id. The limit, in characters of JSON, keeps a verdict within 600 bytes.
 _RUN_ID_CHARS = 120
 # The fields of a summary, in the order in which they are shown.
 _SHOWN = (
@@ -188,6 +189,14 @@ _SHOWN_OF_A_SCORE = (
     "run_id",
     "notes",
 )
+
+
+def _in_short(run_id: str | None) -> str | None:
+    """Return the beginning of a run's id, or None if there is no id."""
+    short = (run_id or "")[:_RUN_ID_CHARS]
+    while len(json.dumps(short)) - len('""') > _RUN_ID_CHARS:  # JSON may escape a character
+        short = short[:-1]
+    return short or None
 
 
 class Run(Record):
@@ -264,8 +273,14 @@ class Run(Record):
         return report is not None and report.coverage is not None and report.coverage < 1
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """Return the run with further gaps added; each new gap also adds a note."""
+        """Return the run with further gaps added; each new gap also adds a note.
+
+        A run without a ledger was not checked, so its new ledger begins with that gap, unless the
+        further gaps already say so.
+        """
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
+        if self.examined is None and Examined(gaps=gaps).checked != "no":
+            gaps = (Gap(kind=GapKind.CHECK_FAILED, note="it was not scored"), *gaps)
         before = self.examined or Examined()
         ledger = before.with_gaps(*gaps)
         gap_notes = tuple(gap.note for gap in ledger.gaps[len(before.gaps) :])
@@ -303,7 +318,7 @@ class Run(Record):
             "cs_r": report.cs_r if report else None,
             "flipped": self.flipped,
             "status": self.status.value,
-            "run_id": (self.run_id or "")[:_RUN_ID_CHARS] or None,
+            "run_id": _in_short(self.run_id),
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:

@@ -164,6 +164,7 @@ class TestService:
         ("body", "param"),
         [
             ({"documents": TEXTS}, "answer"),
+            ({"answer": " ", "question": QUESTION}, "answer"),
             ({"answer": ANSWER}, "documents"),
             ({"answer": ANSWER, "documents": [1]}, "documents[0]"),
             ({"answer": ANSWER, "documents": TEXTS, "model": "m"}, "model"),

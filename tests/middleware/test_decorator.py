@@ -59,6 +59,43 @@ def run(oracle: Oracle, face: str, *args: Any, **settings: Any) -> Any:
     return asyncio.run(decorate(oracle.answer_async).run(*args))
 
 
+_COMPLETION = {"message": {"role": "assistant", "content": "It was lit in 1871."}}
+
+
+@pytest.mark.parametrize(
+    ("returned", "kinds"),
+    [
+        (AIMessage("It was lit in 1871."), []),
+        (
+            AIMessage("It was lit in 1871.", response_metadata={"finish_reason": "length"}),
+            ["unfinished_answer"],
+        ),
+        ({"choices": [{**_COMPLETION, "finish_reason": "length"}]}, ["unfinished_answer"]),
+        ({"answer": {"choices": [{**_COMPLETION, "finish_reason": None}]}}, ["unfinished_answer"]),
+        ({"choices": [{**_COMPLETION, "finish_reason": "stop"}]}, []),
+    ],
+)
+def test_an_answer_that_was_cut_off_is_checked_in_part(
+    judge: ChatOpenAI, returned: Any, kinds: list[str]
+) -> None:
+    agreeing = [DISAGREEING[0], {"text": "In 1871 the lamp was lit.", "title": "Log"}]
+
+    got = run(Oracle(returned), "sync", QUESTION, agreeing, judge=judge)
+
+    assert got["checked"] == ("partly" if kinds else "fully")
+    assert [gap["kind"] for gap in got["examined"]["gaps"]] == kinds
+
+
+def test_a_completion_that_calls_a_tool_is_no_answer(judge: ChatOpenAI) -> None:
+    call = {
+        "message": {"content": None, "tool_calls": [{"id": "1"}]},
+        "finish_reason": "tool_calls",
+    }
+
+    with pytest.raises(InputError, match="returned dict, not text"):
+        run(Oracle({"choices": [call]}), "sync", QUESTION, DISAGREEING, judge=judge)
+
+
 BOTH_FACES = pytest.mark.parametrize("face", ["sync", "async"])
 
 

@@ -149,7 +149,7 @@ async def test_without_documents_a_question_is_searched_for(tools: Any) -> None:
 @pytest.mark.parametrize(
     ("broken", "checked", "begins", "says"),
     [
-        (True, "no", "NOT CHECKED: the first answer: 6 of 6 pairs", ""),
+        (True, "no", "NOT CHECKED: 0% of its pairs of claim", "the first answer: 6 of 6 pairs"),
         (False, "partly", "CHECKED IN PART", "3 of 6 pairs of claim and document"),
     ],
 )

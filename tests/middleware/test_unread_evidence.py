@@ -9,7 +9,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
 from conflictscore.middleware import SelfCorrectingChatModel
-from conflictscore.records import GapKind
+from conflictscore.middleware.entrypoints import with_later_gaps
+from conflictscore.middleware.messages import asked_in
+from conflictscore.records import Examined, Gap, GapKind, Run
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import QUESTION, AgentWorld, agent_of
 from tests.talking import Shelf
@@ -19,6 +21,7 @@ AGREEING = [
     {"text": "The lamp was lit in 1871.", "title": "Gazette"},
     {"text": "They lit the lamp in 1871, says the log.", "title": "Log"},
 ]
+QUESTION_TEXT = "When was the lamp lit?"
 KEEPER = "The first keeper was Odile Marr."
 CLAIMS = f"Claims:\n- It was lit in 1871.\n- {KEEPER}"
 
@@ -47,6 +50,27 @@ def verdict_of(message: AIMessage) -> tuple[str, str | None]:
 
 def pdf() -> dict[str, str]:
     return {"type": "file", "base64": "JVBERi0=", "mime_type": "application/pdf"}
+
+
+def test_a_system_message_after_the_question_is_a_text_that_the_check_does_not_read() -> None:
+    messages = [SystemMessage("Be brief."), HumanMessage(QUESTION_TEXT), SystemMessage(KEEPER)]
+
+    assert asked_in(messages).unread() == {"the system prompt": f"Be brief.\n{KEEPER}"}
+
+
+def test_a_gap_that_the_loop_does_not_know_is_logged_without_quotation(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = Run(run_id="run-7", examined=Examined(), checked="fully", answer=KEEPER)
+    gap = Gap(kind=GapKind.UNFINISHED_ANSWER, note=f"{KEEPER} may be incomplete")
+
+    with caplog.at_level("WARNING"):
+        once = with_later_gaps(run, gap)
+        again = with_later_gaps(once, gap)
+
+    assert (once.checked, again) == ("partly", once)
+    [line] = caplog.messages
+    assert line == "run run-7: the answer was only in part checked: the answer may be incomplete"
 
 
 def test_an_agent_names_a_file_in_a_users_message(model: BaseChatModel) -> None:

@@ -26,6 +26,7 @@ _OWN_HEADERS = (
     "x-conflictscore-run-id",
     "x-conflictscore-status",
     "x-conflictscore-checked",
+    "x-conflictscore-reason",
     "x-request-id",
     "retry-after",
 )

@@ -20,6 +20,7 @@ from conflictscore.json_answers import check_of, is_json
 from conflictscore.loop.examining import unfinished
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.answer_forms import check_of_format
+from conflictscore.middleware.entrypoints import with_later_gaps
 from conflictscore.middleware.own_answer import with_block, with_own_answer
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.completions import (
@@ -243,7 +244,7 @@ class CheckedAnswer:
             gap: Why the answer was not checked; None if it was checked.
             answer: The answer to store, if it differs from that of the run.
         """
-        run = self._known().with_gaps(*self._gaps(gap))
+        run = with_later_gaps(self._known(), *self._gaps(gap))
         run = self._record.ended(run, status)
         if answer is not None:
             run = run.model_copy(update={"answer": answer, "first_answer": answer})

@@ -35,7 +35,8 @@ def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, An
 def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a request forces the call of this tool, or offers it as the output tool."""
     if isinstance(choice, Mapping):
-        return bool((choice.get("function") or {}).get("name") == name)
+        function = choice.get("function")
+        return isinstance(function, Mapping) and function.get("name") == name
     is_output = len(tools) == 1 or str(name).startswith(_OUTPUT_TOOL)
     return choice == "required" and is_output
 

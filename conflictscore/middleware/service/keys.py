@@ -82,7 +82,7 @@ def read_keys(path: Path) -> tuple[KeyHolder, ...]:
     """Read the keys in a file, which must contain at least one."""
     where = f"--key-file {path}"
     try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        lines = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise InputError(f"{where}: cannot be read ({reason})") from error

@@ -18,6 +18,7 @@ from conflictscore.middleware.entrypoints import PassedOnError
 from conflictscore.middleware.requirement import meets, why_refused
 from conflictscore.middleware.service.refusals import (
     RefusedError,
+    internal_error,
     plain_reason,
     refusal_of,
 )
@@ -225,7 +226,8 @@ class StepwiseRun:
                 chars = sum(len(run[name] or "") for name in ("answer", "first_answer"))
                 run = await read_in_thread(partial(with_markup, run), chars)
             yield frame(run, "run")
-        except RefusedError as refusal:
+        except Exception as error:  # noqa: BLE001 - the status is sent, so the stream has the error
+            refusal = error if isinstance(error, RefusedError) else internal_error(error)
             yield frame(refusal.body(), "error")
 
     def _refusal(self, error: Exception) -> RefusedError:

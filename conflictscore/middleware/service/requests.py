@@ -258,6 +258,9 @@ def read_correct(body: Mapping[str, Any]) -> RagInput:
     """Return the loop's input for ``POST /v1/correct``."""
     with refusing():
         checked = _CorrectBody.model_validate(body)
+        if not checked.answer.strip():
+            message = "answer is empty; give the text to check"
+            raise RefusedError(400, message, code="invalid_value", param="answer")
         if checked.documents:
             return correction_input(checked.answer, checked.documents, checked.question)
         if not (checked.question or "").strip():

@@ -6,12 +6,13 @@ from typing import Any
 
 from openai.types import responses as types
 
-from conflictscore.middleware.service.completions import Completion, text_of
+from conflictscore.middleware.service.completions import Completion, text_of, usage_of
 from conflictscore.middleware.service.earlier_answers import MESSAGE_PREFIX
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.responses_request import ResponsesRequest
 from conflictscore.middleware.service.service import RequestRecord
 from conflictscore.middleware.service.wire import frame
+from conflictscore.models.usage import whole_tokens
 
 _CUT_BECAUSE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reason why a response is incomplete, for each finish reason of a completion."""
@@ -60,7 +61,7 @@ class ResponseForm:
             "incomplete" if cut else "completed",
             incomplete_details={"reason": cut} if cut else None,
             output=items,
-            usage=_usage(completion.get("usage")),
+            usage=_usage(completion),
             conflictscore=completion["conflictscore"],
         )
 
@@ -180,19 +181,18 @@ def _plain(value: Any) -> Any:
     return as_json(value) if hasattr(value, "model_dump") else value
 
 
-def _usage(usage: Mapping[str, Any] | None) -> types.ResponseUsage | None:
-    if not usage:
+def _usage(completion: Completion) -> types.ResponseUsage | None:
+    """Return the tokens of a completion in the form of a response; None if it reports none."""
+    usage = completion.get("usage")
+    if not usage or not isinstance(usage, Mapping):
         return None
-    input_tokens, output_tokens = (
-        usage.get("prompt_tokens") or 0,
-        usage.get("completion_tokens") or 0,
-    )
-    cache_reads = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+    tokens, details = usage_of(completion), usage.get("completion_tokens_details")
+    reasoning = details.get("reasoning_tokens") if isinstance(details, Mapping) else 0
+    cached = {"cached_tokens": tokens.cache_read_tokens, "cache_write_tokens": 0}
     return types.ResponseUsage.construct(
-        input_tokens=input_tokens,
-        input_tokens_details={"cached_tokens": cache_reads, "cache_write_tokens": 0},
-        output_tokens=output_tokens,
-        output_tokens_details={"reasoning_tokens": reasoning},
-        total_tokens=input_tokens + output_tokens,
+        input_tokens=tokens.input_tokens,
+        input_tokens_details=cached,
+        output_tokens=tokens.output_tokens,
+        output_tokens_details={"reasoning_tokens": whole_tokens(reasoning)},
+        total_tokens=tokens.input_tokens + tokens.output_tokens,
     )

@@ -95,7 +95,17 @@ def _is_completion(value: Any) -> bool:
         messages = [choice["message"] for choice in value["choices"]]
     except (TypeError, LookupError):
         return False
-    return bool(messages) and all(isinstance(message, dict) for message in messages)
+    return bool(messages) and all(map(_is_message, messages))
+
+
+def _is_message(value: Any) -> bool:
+    """Return whether this is a message whose tool calls, if any, have the form of OpenAI's API."""
+    if not isinstance(value, dict):
+        return False
+    calls = value.get("tool_calls") or []
+    return isinstance(calls, list) and all(
+        isinstance(call, dict) and isinstance(call.get("function") or {}, dict) for call in calls
+    )
 
 
 class Readiness:

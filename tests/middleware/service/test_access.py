@@ -273,6 +273,13 @@ def test_a_file_names_callers_or_is_refused(upstream: OpenAIServer, tmp_path: Pa
         assert ONE not in str(raised.value)
 
 
+def test_a_key_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "keys.txt"
+    path.write_text(f"# keys\nlobby {ONE}\n", "utf-8-sig")
+
+    assert [holder.name for holder in read_keys(path)] == ["lobby"]
+
+
 class TestPagesOfOtherOrigins:
     """Browsers let a page call the service only if its origin was named."""
 
@@ -303,7 +310,9 @@ class TestPagesOfOtherOrigins:
         assert "x-stainless-lang" in asked.headers["access-control-allow-headers"]
         assert reply.status_code == 200
         assert reply.headers["access-control-allow-origin"] == self.PAGE
-        assert "x-conflictscore-checked" in reply.headers["access-control-expose-headers"]
+        exposed = reply.headers["access-control-expose-headers"]
+        assert "x-conflictscore-checked" in exposed
+        assert "x-conflictscore-reason" in exposed
 
     def test_any_other_is_not(self, upstream: OpenAIServer) -> None:
         with serving(upstream, settings={"cors_origins": (self.PAGE,)}) as served:

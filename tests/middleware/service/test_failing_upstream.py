@@ -59,6 +59,8 @@ def test_its_errors_reach_the_caller_with_a_fitting_status_and_code(
                 b"{}",
                 b'{"choices": []}',
                 b'{"choices": [{"message": 1}]}',
+                b'{"choices": [{"message": {"tool_calls": ["x"]}}]}',
+                b'{"choices": [{"message": {"tool_calls": [{"function": "x"}]}}]}',
                 b'{"choices": [{"message": {"content": "Lit."}, "x": NaN}]}',
                 b'{"choices": [{"message": {"content": "Lit."}, "x": 1e999}]}',
             )

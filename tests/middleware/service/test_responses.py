@@ -83,6 +83,20 @@ def test_an_answer_is_corrected_and_its_run_reported_as_for_a_chat_completion(
     assert response.id == f"resp_{raw.headers['x-conflictscore-run-id']}"
 
 
+def test_token_counts_in_an_odd_form_are_not_a_failure(world: ChatWorld, served: Served) -> None:
+    odd = {"prompt_tokens": 7.0, "completion_tokens": "?", "prompt_tokens_details": [1]}
+    body = {"choices": [{"message": {"content": None, "tool_calls": [CALL]}}], "usage": odd}
+    world.plain = Fault.raw(json.dumps(body).encode())
+
+    reply = served.http.post(
+        "/v1/responses",
+        json={"model": "conflictscore", "input": QUESTION, "tools": [TOOL]},
+    )
+
+    usage = reply.json()["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (7, 0, 7)
+
+
 def test_a_stream_has_openais_events_in_their_order(served: Served) -> None:
     events = streamed(served)
     with served.openai.responses.stream(model="conflictscore", input=QUESTION) as stream:
