@@ -242,4 +242,5 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         if not proposal or state["messages"][-1].id != proposal["replaces"]:
             turn = with_calls(state)
             return None if turn is None else {"conflict_turn": turn}
-        return decide_on(proposal, state["messages"][-1], self._settings.run.prompts)
+        settings = self._settings.run
+        return decide_on(proposal, state["messages"][-1], settings.prompts, settings.min_coverage)

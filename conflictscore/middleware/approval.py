@@ -9,15 +9,33 @@ from langgraph.types import interrupt
 
 from conflictscore.answering.evidence_text import sourced_details
 from conflictscore.errors import InputError
+from conflictscore.loop.examining import examined_of
 from conflictscore.middleware.run_views import whole, with_verdict
 from conflictscore.prompts import PromptSet, material_line
-from conflictscore.records import Change, Gap, GapKind, RevisionAction, Run, RunStatus
+from conflictscore.records import (
+    Change,
+    Examined,
+    Gap,
+    GapKind,
+    RevisionAction,
+    Run,
+    RunStatus,
+)
 
 Proposal = dict[str, Any]
 """A flip that awaits a decision, as plain JSON. ``replaces`` is the id of the first answer's
 message, ``message`` is the message with the new answer, and ``run`` is the run."""
 
 
+_OF_THE_RUN = frozenset(
+    {
+        GapKind.ONE_DOCUMENT,
+        GapKind.EVIDENCE_LEFT_OUT,
+        GapKind.UNFINISHED_ANSWER,
+        GapKind.NOT_RECONSIDERED,
+    }
+)
+"""Kinds of gaps that concern all answers of a run; the attempts do not record them."""
 _WORDS = (
     "resume with 'approve', 'reject', {'edit': 'the answer to give'}, or {'decisions':"
     " [{'type': 'approve'}]}, where type is 'approve', 'reject' or 'edit' (with 'edited_action')"
@@ -29,7 +47,9 @@ def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
     return {"replaces": first.id, "message": message_to_dict(message), "run": run.to_json()}
 
 
-def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dict[str, Any]:
+def decide_on(
+    proposal: Proposal, first: BaseMessage, prompts: PromptSet, min_coverage: float | None
+) -> dict[str, Any]:
     """Ask for the decision on a proposal, and turn it into an update of the agent's state.
 
     An invalid decision raises an InputError that lists the valid decisions; the flip keeps waiting.
@@ -45,7 +65,7 @@ def decide_on(proposal: Proposal, first: BaseMessage, prompts: PromptSet) -> dic
             raise InputError(f"{no_decision!r:.100} is not a decision; {_WORDS}") from None
     word, text = decision
     if word == "reject":
-        run = _rejected(run, text)
+        run = _rejected(run, text, min_coverage)
         return _update(run, with_verdict(first, run))
     [message] = messages_from_dict([proposal["message"]])
     if word == "edit" and text != run.answer:
@@ -122,12 +142,23 @@ def _edited_text(decision: Mapping[str, Any]) -> str | None:
     return texts[0]
 
 
-def _rejected(run: Run, message: str) -> Run:
+def _rejected(run: Run, message: str, min_coverage: float | None) -> Run:
+    """Return the run with its first answer, and with the ledger of the first answer."""
+    before = run.examined or Examined()
+    labelers = [name for document in before.documents for name in document.read_by]
+    ledger = examined_of(
+        run.attempts[0], run.documents, next(iter(labelers), ""), least=min_coverage
+    )
+    # positions of these gaps, if any, are positions in the rejected answer
+    of_run = [gap for gap in before.gaps if gap.kind in _OF_THE_RUN]
+    ledger = ledger.with_gaps(*(gap.model_copy(update={"passage": None}) for gap in of_run))
     note = "a person rejected the new answer, so the first one was kept"
     note += f": {material_line(message)}" if message.strip() else ""
     update = {
         "answer": run.first_answer,
         "changes": _refused(run, note),
+        "checked": ledger.checked,
+        "examined": ledger,
         "justification": None,
         "notes": (*run.notes, note),
         "status": RunStatus.KEPT,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -13,7 +13,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from conflictscore.errors import InputError
+from conflictscore.loop.examining import ONE_DOCUMENT
+from conflictscore.middleware import approval
+from conflictscore.records import Examined, Gap, GapKind, Run
 from tests.middleware.agents import CORRECTED, QUESTION, AgentWorld, Invoke, agent_of, texts
+from tests.nodes.steps import PROMPTS, attempt, claim_with, revision, scored
 from tests.world import applied, sides
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "one"}}
@@ -114,6 +118,34 @@ def test_the_decision_is_what_the_agent_says_and_nothing_is_asked_of_a_model_aga
     approved = said == "It was lit in 1874."
     assert (run["final_report"] is None) != approved
     assert any("a person" in note for note in run["notes"]) != approved
+
+
+def test_the_verdict_after_a_rejection_is_on_the_first_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, after = "It was lit in 1871, by Ida.", "It was lit in 1874."
+    claim = claim_with("+-", "It was lit in 1871.")
+    unclaimed = Gap(kind=GapKind.UNCLAIMED, note="“by Ida” is in no claim", passage=(20, 26))
+    run = Run(
+        question="When was it lit?",
+        answer=after,
+        first_answer=before,
+        attempts=(
+            attempt(scored(claim), before, gaps=(unclaimed,)),
+            attempt(scored(claim_with("-+", after)), after, round=1),
+        ),
+        changes=(revision(before, after, claims=(claim,)),),
+        examined=Examined(gaps=(ONE_DOCUMENT,)),
+        checked="partly",
+    )
+    proposal = approval.propose(AIMessage(before, id="1"), AIMessage(after), run)
+    monkeypatch.setattr(approval, "interrupt", lambda request: "reject")
+
+    update = approval.decide_on(proposal, AIMessage(before, id="1"), PROMPTS, 0.5)
+
+    kinds = [gap["kind"] for gap in update["conflict"]["examined"]["gaps"]]
+    assert kinds == [GapKind.UNCLAIMED, GapKind.ONE_DOCUMENT]
+    assert (update["conflict"]["answer"], update["conflict"]["checked"]) == (before, "partly")
 
 
 @pytest.mark.parametrize(
