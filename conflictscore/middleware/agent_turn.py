@@ -251,6 +251,7 @@ class AgentTurn:
 
     @cached_property
     def _context(self) -> RunContext:
+        """The models and settings of this run; by default, the agent's own model is the judge."""
         settings = self._settings
         model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
@@ -262,7 +263,7 @@ class AgentTurn:
         return open_run(model, settings.retriever, settings.run, **settings.models)
 
     def _failed(self, error: Exception) -> Response:
-        if error is self._foreign:
+        if error is self._foreign:  # an error of other middleware is meant for the agent
             raise error
         reason = reason_or_raise(error, self._settings.on_failure)
         if isinstance(error, NoDocumentsError):
@@ -287,6 +288,7 @@ class AgentTurn:
         last = self._answer_of(run.answer or "")
         if not (self._settings.approve_flips and run.flipped):
             return last.replaced(with_verdict(last.message, run), {"conflict": whole(run)})
+        # the decision on the flip finds the first answer by the id of its message
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
         proposal = propose(standing, last.message, run)
         return first.replaced(standing, {"conflict_proposal": proposal})
@@ -308,6 +310,7 @@ class AgentTurn:
 
     def _uncheckable(self) -> Response:
         if not self._documents and self._settings.retriever is None:
+            # common in agents that also chat, so it is logged only for debugging
             note = "no tool returned documents for this question, and there is no retriever"
             return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
         note = "the last human message has no text"
@@ -320,7 +323,10 @@ class AgentTurn:
         level: int = logging.WARNING,
         cause: Exception | None = None,
     ) -> Response:
-        """Return the answer unchanged, with a verdict that says why it was not checked."""
+        """Return the answer unchanged, with a verdict that says why it was not checked.
+
+        If ``require`` demands a check, the answer is refused instead.
+        """
         note = f"the answer was kept unchanged: {reason}"
         _log.log(level, note)
         draft, method = self._answers[0], Method.REGENERATED_RAG

@@ -141,7 +141,7 @@ def self_correct(
 
     def decorate(function: Callable[..., Any] | Runnable[Any, Any]) -> Any:
         function = function_of(function) if isinstance(function, Runnable) else function
-        callables = (function, type(function).__call__)
+        callables = (function, type(function).__call__)  # of an object, __call__ may be async
         is_async = any(map(inspect.iscoroutinefunction, callables))
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
         return face(function, open_context, on_event, require)

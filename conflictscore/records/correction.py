@@ -157,7 +157,7 @@ class SecondLook(Record):
     """The decision in one sentence."""
 
     def told(self) -> tuple[str, ...]:
-        """Describe the second look line by line: the votes, the weighing, and the decision."""
+        """Return lines that describe the second look: the votes, the weighing, and the decision."""
         lines = []
         how = "in the claim's words" if self.decided_by == "wording" else "asked separately"
         for place, candidate in enumerate(self.candidates):
@@ -289,7 +289,7 @@ class Change(Record):
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:
-        """Describe the second looks line by line, and add the reason if the change was refused."""
+        """Return lines that describe the second looks, and the reason if the change was refused."""
         lines = [line for look in self.looks for line in look.told()]
         refusals = [] if self.accepted or not self.note else [f"refused: {self.note}"]
         return (*lines, *refusals)

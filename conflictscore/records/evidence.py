@@ -241,8 +241,10 @@ class ClaimEvidence(Record):
     def disputed_by(self, duplicates: Mapping[int, int]) -> Disputed | None:
         """Return why the claim is disputed, or None if it is only supported or has no labels.
 
-        A claim that only one document and its copies contradict counts as ``contradicted``, not as
-        ``refuted``.
+        ``conflict``: documents support it, and others contradict it. ``refuted``: at least two
+        independent documents contradict it, and none supports it. ``contradicted``: the same, but
+        only one document and its copies contradict it. ``unsupported``: every labelled document is
+        irrelevant. ``duplicates`` maps each copy to the first document of its group.
         """
         if self.conflicting:
             return "conflict"

@@ -152,7 +152,8 @@ _FORMER_STATUSES = ("observed", "dropped")
 def _former_status(name: str) -> RunStatus:
     """Return a status of older versions.
 
-    It is no longer a member of the enumeration, so it is never listed or set.
+    It is no longer a member of the enumeration, so it is never listed or set. The cache makes equal
+    statuses identical, as members of an enumeration are.
     """
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
@@ -240,7 +241,7 @@ class Run(Record):
 
     @property
     def flipped(self) -> bool:
-        """Whether the final answer differs from the first."""
+        """Whether the final answer differs from the first by more than white space and case."""
         return differs(self.first_answer or "", self.answer or "")
 
     @property

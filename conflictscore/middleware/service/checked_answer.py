@@ -199,6 +199,7 @@ class CheckedAnswer:
         return self._finished(RunStatus.FAILED, text_with_note, gap, answer=text)
 
     def _settled(self) -> tuple[RunStatus, str]:
+        """Return the status of the checked answer, and the text to send."""
         run = self._known()
         text = run.answer or ""
         if self._draft is not None and not run.flipped:

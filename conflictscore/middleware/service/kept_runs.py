@@ -216,6 +216,7 @@ class KeptRuns:
         )
 
         def ended(error: ConfigurationError | None) -> None:
+            # now the run can be looked up; its line in the list may follow later
             self._in_progress.end(run_id)
             stored.set_result(error is None and is_small)
             go_on(error)
@@ -335,7 +336,7 @@ def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any])
         finished_at,
         status,
         str(run.get("checked") or ""),
-        "regenerated-rag",
+        "regenerated-rag",  # the only method of a service
         int(bool(run.get("flipped"))),
         int(_is_hedged(run)),
         int(is_disputed),

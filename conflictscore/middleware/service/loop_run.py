@@ -90,6 +90,7 @@ class LoopRun:
         return self.failure()
 
     def _note(self, event: Event) -> None:
+        """Set the stage that follows an event."""
         match event["event"]:
             case "documents":
                 self.stage = "answer"
@@ -101,6 +102,7 @@ class LoopRun:
     def failure(self) -> LoopFailure | None:
         """Return the failure of a step that did not end the loop, or None if there was none."""
         run = self.known
+        # after a failure in a later round, the answer of the earlier round is the result
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
         reason = _why_unjudged(run.report) or self._too_few_labels(run.final_report or run.report)

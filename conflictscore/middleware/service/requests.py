@@ -294,6 +294,7 @@ def _documents(documents: list[str | dict[str, Any]] | None) -> tuple[Document, 
 
 
 def _out_of_reach(body: _Body, chat_question: ChatQuestion) -> str | None:
+    """Return why the answer to a request cannot be checked; None if it can."""
     if (body.n or 1) > 1:
         return f"n is {body.n}, but only a single answer can be checked"
     if body.logprobs:

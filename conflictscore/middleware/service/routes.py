@@ -220,6 +220,7 @@ def _unreadable_runs(error: InputError) -> RefusedError:
 
 
 async def _stop(task: "asyncio.Task[Any]") -> None:
+    """Cancel a task, and wait until it has ended."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
