@@ -150,6 +150,8 @@ def _pair(run: Run, told: Mapping[str, Any]) -> dict[str, Any]:
         p = 1.0
         if any(differences):
             p = float(wilcoxon(np.sort(differences), zero_method="pratt").pvalue)
+            # the signs of k changes cannot give a smaller p than 2 / 2**k
+            p = max(p, 0.5 ** (np.count_nonzero(differences) - 1))
     return {
         "method": method,
         "against": against,

@@ -107,7 +107,11 @@ def _p_value(runs: _Runs, measure: str, by_question: Sequence[Sequence[float]]) 
         return None
     if measure in next(iter(runs.values())).graded:
         means = sorted(round(fmean(values), 12) for values in by_question)
-        return float(wilcoxon(means, zero_method="pratt").pvalue) if any(means) else 1.0
+        if not any(means):
+            return 1.0
+        p = float(wilcoxon(means, zero_method="pratt").pvalue)
+        # the signs of k changes cannot give a smaller p than 2 / 2**k
+        return max(p, 0.5 ** (np.count_nonzero(means) - 1))
     share = lcm(*map(len, by_question))
     totals = [round(fmean(values) * share) for values in by_question]
     # the probabilities of all possible sums are the coefficients of a product of polynomials

@@ -8,18 +8,24 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from math import fsum, lcm
-from statistics import fmean
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError, install_hint
 
 _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
-"""The significance level of all tests."""
+"""The significance level of all tests, and one minus the coverage of all intervals."""
 POWER = 0.8
-"""The power at which the needed number of questions is computed."""
+"""The power at which the needed number of questions is computed, as is customary."""
 _MOST = 10_000_000
 """The maximum number of questions; a gain that needs more is too small to matter."""
+_RESAMPLES = 9_999
+"""The number of bootstrap samples of an interval, which is scipy's default."""
+_MOST_SUMS = 500_000
+"""The maximum absolute sum for which :func:`sign_flip` stores a probability per sum.
+
+With 800 questions, the test then takes about a second.
+"""
 
 
 def require_statistics() -> None:
@@ -38,7 +44,7 @@ def proportion(count: int, n: int) -> Proportion:
     from statsmodels.stats.proportion import proportion_confint
 
     share = count / n
-    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
+    low, high = proportion_confint(count, n, alpha=ALPHA, method="wilson")
     # keep the value inside the interval in spite of rounding errors at 0 and 1
     return Proportion(
         count=count, n=n, value=share, low=min(float(low), share), high=max(float(high), share)
@@ -74,9 +80,9 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
     interval = bootstrap(
         (in_order,),
         np.mean,
-        n_resamples=9_999,
+        n_resamples=_RESAMPLES,
         batch=500,  # keeps the bootstrap samples of a whole benchmark within a few megabytes
-        confidence_level=0.95,
+        confidence_level=1 - ALPHA,
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
@@ -84,7 +90,10 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
 
 
 def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
-    """Return the differences by question, after minus before, without their rounding errors."""
+    """Return the differences by question, after minus before, without their rounding errors.
+
+    A rounding error would make an unchanged grade look changed, and equal changes look unequal.
+    """
     return [round(new - old, 12) for old, new in pairs]
 
 
@@ -94,8 +103,13 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
     difference less credible. If there are no ties or zeros, scipy computes p exactly for up to 50
     differences. If there are any, scipy uses all patterns of signs for up to 13 differences.
-    Otherwise, it uses the normal distribution. Returns 1 if all differences are 0, and None if
-    there are none.
+    Otherwise, it uses the normal distribution.
+
+    The normal distribution makes p too small if only a few of many questions changed. But
+    ``changed`` signs have only ``2**changed`` patterns, so no two-sided test of signs can reach a p
+    below ``2 / 2**changed``. A smaller p is raised to this bound.
+
+    Returns 1 if all differences are 0, and None if there are none.
     """
     if not differences:
         return None
@@ -104,7 +118,9 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     require_statistics()
     from scipy.stats import wilcoxon
 
-    return float(wilcoxon(sorted(differences), zero_method="pratt").pvalue)
+    p = float(wilcoxon(sorted(differences), zero_method="pratt").pvalue)
+    changed = sum(difference != 0 for difference in differences)
+    return max(p, 2 * 0.5**changed)
 
 
 def mcnemar(corrections: int, harms: int) -> float:
@@ -123,39 +139,57 @@ def sign_flip(totals: Sequence[int]) -> float | None:
     several runs it is the McNemar test with questions as clusters. All patterns of signs are
     counted, adding one question at a time. Returns 1 if all totals are 0, and None if there are
     none.
+
+    If the totals add up to more than ``_MOST_SUMS``, they are divided by a whole number and
+    rounded, since there is one probability per possible sum. The tail then starts lower by the
+    largest possible rounding error, so p may be slightly too large, but never too small.
     """
     if not totals:
         return None
     require_statistics()
     import numpy as np
 
+    largest_sum = sum(map(abs, totals))
+    unit = max(1, -(-largest_sum // _MOST_SUMS))
+    steps = [round(abs(total) / unit) for total in totals if total]
+    observed_sum, rounding_error = abs(sum(totals)), 0
+    if unit > 1:
+        # the observed sum and any other sum are each off by at most half a unit per question
+        observed_sum, rounding_error = observed_sum // unit, len(steps)
     chances, reach = np.ones(1), 0
-    for step in filter(None, map(abs, totals)):
+    for step in steps:
         after = np.zeros(len(chances) + 2 * step)  # one chance per sum, from -reach to reach
         after[: len(chances)] += chances / 2
         after[2 * step :] += chances / 2
         chances, reach = after, reach + step
-    tail = reach + abs(sum(totals))
+    tail = reach + max(0, observed_sum - rounding_error)
     return min(1.0, 2 * float(chances[tail:].sum()))
 
 
 def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | None:
     """Average values over runs and then over questions, and test that mean; see :func:`sign_flip`.
 
-    ``values_by_question`` contains each question's differences (-1, 0 or 1), one per run.
+    ``values_by_question`` contains each question's differences (-1, 0 or 1), one per run. Some
+    questions may have fewer runs than others, so the means are brought to a common denominator.
     """
     if not values_by_question:
         return None
-    share = lcm(*map(len, values_by_question))
-    return sign_flip([round(fmean(differences) * share) for differences in values_by_question])
+    denominator = lcm(*map(len, values_by_question))
+    return sign_flip(
+        [
+            round(fsum(differences)) * (denominator // len(differences))
+            for differences in values_by_question
+        ]
+    )
 
 
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     """Compute the ratio of two sums over questions, with a 95 % bootstrap interval.
 
-    Both the count and the total are sums over questions. Whole questions are resampled, since the
-    runs of a question are dependent. ``n`` is the total. If all bootstrap samples are equal, the
-    interval has no bounds. If the total is 0, the interval has no value either.
+    Each pair is a question's count and total. Both sums are over questions. Whole questions are
+    resampled, since the runs of a question are dependent. A question whose total is 0 is ignored.
+    ``n`` is the sum of the totals. If all bootstrap samples are equal, the interval has no bounds.
+    If there is no question, the interval has no value either.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)
@@ -166,7 +200,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     share = sum(part for part, _ in counted_pairs) / total
     kinds, counts = np.unique(np.array(counted_pairs), axis=0, return_counts=True)
     n = len(counted_pairs)
-    draws = np.random.default_rng(0).multinomial(n, counts / n, size=9_999) @ kinds
+    draws = np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds
     low, high = map(float, np.percentile(draws[:, 0] / draws[:, 1], [2.5, 97.5]))
     if low == high:
         return Interval(value=share, n=total)
@@ -174,7 +208,9 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by Holm's step-down method, in the same order; each is then in [p, 1].
+    """Adjust p-values by Holm's step-down method, and return them in the same order.
+
+    An adjusted p-value is at least the original one, and at most 1.
 
     Rejecting hypotheses whose adjusted p-value is below 0.05 keeps the chance of any false
     rejection below 5 %.
@@ -192,16 +228,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
     """Compute Krippendorff's alpha for nominal values, that is, agreement beyond chance.
 
-    The maximum is 1, and chance agreement gives 0. Any number of people may have rated a unit; a
-    unit with a single rating is ignored. Returns None if no unit has two ratings, or if all ratings
-    are equal. Source: Krippendorff, Content Analysis (2004), chapter 11: alpha = 1 - observed /
-    expected disagreement.
+    Each unit is a list of ratings, of any length. A unit with a single rating is ignored. The
+    maximum is 1, and chance agreement gives 0. Returns None if no unit has two ratings, or if all
+    ratings are equal. Source: Krippendorff, Content Analysis (2004), chapter 11: alpha = 1 -
+    observed / expected disagreement.
     """
-    counts_by_unit = [Counter(counts) for counts in units if len(counts) > 1]
+    counts_by_unit = [Counter(ratings) for ratings in units if len(ratings) > 1]
     totals = sum(counts_by_unit, Counter[Hashable]())
     n = totals.total()
 
-    def unequal(counts: Counter[Hashable]) -> int:
+    def unequal(counts: Counter[Hashable]) -> int:  # the number of ordered pairs that differ
         return counts.total() ** 2 - sum(count**2 for count in counts.values())
 
     if not unequal(totals):
@@ -225,9 +261,10 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     import numpy as np
     from scipy.stats import binom
 
+    # numbers of discordant pairs with a negligible probability are left out, to save time
     least, most = binom.ppf(1e-12, questions, discordant), binom.isf(1e-12, questions, discordant)
     pairs = np.arange(least, most + 1)
-    # the maximum number of pairs on the smaller side: 2 P(X <= k) < ALPHA
+    # the largest k, the number of pairs that favour the worse method, with 2 P(X <= k) < ALPHA
     lesser = binom.ppf(ALPHA / 2, pairs, 0.5) - 1
     chance_of_p = binom.cdf(lesser, pairs, (discordant - gain) / (2 * discordant))
     return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))
@@ -244,7 +281,9 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 
     Returns:
         The number of questions, or None if no number suffices because the gain is 0, larger
-        than ``discordant``, or too small to detect with ten million questions.
+        than ``discordant``, or too small to detect with ten million questions. If nearly all
+        questions are discordant, the power of the exact test rises and falls with each question,
+        so a slightly smaller number may also suffice.
     """
     gain = abs(gain)
     if not gain or not gain <= discordant <= 1:
@@ -255,8 +294,9 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 def questions_needed_graded(spread: float, gain: float) -> int | None:
     """Compute how many questions a graded measure needs for the same power.
 
-    The paired t-test is used, since Wilcoxon's test has no formula for power. ``spread`` is the
-    standard deviation of the differences by question.
+    The power is that of the paired t-test, since Wilcoxon's test has no formula for power.
+    ``spread`` is the standard deviation of the differences by question. Returns None if the gain or
+    the spread is 0, or if ten million questions are not enough.
     """
     if not gain or not spread:
         return None
@@ -269,7 +309,10 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
 
 
 def _fewest(power: Callable[[int], float]) -> int | None:
-    """Find the fewest questions, at least 2, that reach ``POWER``; None above ten million."""
+    """Find a number of questions, at least 2, that reaches ``POWER`` while one fewer does not.
+
+    It is the smallest such number if the power never falls. Returns None above ten million.
+    """
     few, many = 1, 2
     while power(many) < POWER:
         few, many = many, 2 * many

@@ -15,8 +15,10 @@ from conflictscore.benchmarks.harness.statistics import (
     krippendorff_alpha,
     mcnemar,
     mean_interval,
+    mean_sign_flip,
     proportion,
     require_statistics,
+    sign_flip,
     wilcoxon_pratt,
 )
 from conflictscore.errors import ConfigurationError, install_hint
@@ -121,3 +123,32 @@ def test_holm_is_the_step_down_of_bonferroni() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.5]) == [0.5]
     assert holm([]) == []
+
+
+@pytest.mark.parametrize("changed", [1, 3, 5, 6])
+def test_few_changes_among_many_questions_have_the_p_of_their_signs(changed: int) -> None:
+    # all changes point the same way: 2 of the 2**changed patterns of signs are as extreme
+    assert wilcoxon_pratt([0.25] * changed + [0.0] * 700) == 2 / 2**changed
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_uneven_numbers_of_runs_do_not_need_a_probability_for_each_of_billions_of_sums(
+    sign: int,
+) -> None:
+    # the least common multiple of 21 to 30 runs exceeds 10**9, so the exact table would not fit
+    values = [[sign * float(run % 3 == 0) for run in range(21 + n % 10)] for n in range(12)]
+    p = mean_sign_flip(values)
+    assert p == pytest.approx(2 / 2**12, rel=0.02)
+    even = mean_sign_flip([[sign / 1.0] * 2] * 12)
+    assert even is not None
+    assert even <= p
+
+
+def test_rounded_sums_never_make_p_smaller() -> None:
+    totals = [7, -3, 11, 5, 2, -1, 8, 9, -4, 6]
+    exact = sign_flip(totals)
+    rounded = sign_flip([total * 10**9 + 1 for total in totals])
+    assert exact is not None
+    assert rounded is not None
+    assert exact <= rounded + 1e-12
+    assert rounded == pytest.approx(exact, rel=0.02)
