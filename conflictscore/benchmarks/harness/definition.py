@@ -107,7 +107,13 @@ class Benchmark:
     """Notes to the reader of the report, for example on how the questions were chosen."""
 
     def __post_init__(self) -> None:
-        """Reject a judge that cannot be called, before any answer is paid for."""
+        """Reject measures and judges that cannot be used, before any answer is paid for."""
+        if yes_or_no := sorted(self.falling - self.graded):
+            # a yes means a right answer, so a yes-or-no measure cannot fall
+            raise InputError(
+                f"{self.name}: falling names {', '.join(yes_or_no)}, which graded does not name;"
+                " lower can be better only for a graded measure"
+            )
         if self.form == "free-form" and self.judge is None and not self.scored:
             raise InputError(f"{self.name}: free-form answers need a judge; give judge=…")
         for judge in filter(None, (self.judge, *self.judges.values())):

@@ -385,8 +385,10 @@ def _rate_note(rate: _ChangeRate, questions: int) -> str:
     note = f"{rate.name}: {percent(rate.share)} % of answers change"
     if rate.gain <= 0:
         return note
+    needed = questions_needed(rate.share, rate.gain)
+    effort = "more than ten million" if needed is None else f"{needed:,}"
     return (
-        f"{note}; it takes {questions_needed(rate.share, rate.gain) or 0:,} questions to show this"
+        f"{note}; it takes {effort} questions to show this"
         f" gain of {points(rate.gain)}, and this run's {questions:,} would show it with a"
         f" probability of {percent(mcnemar_power(questions, rate.share, rate.gain))} %"
     )

@@ -175,9 +175,12 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
     return hashes
 
 
-def now() -> str:
-    """Return the current time in UTC, in ISO 8601 format."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def now(timespec: Literal["seconds", "microseconds"] = "seconds") -> str:
+    """Return the current time in UTC, in ISO 8601 format.
+
+    Records of steps need microseconds: their times decide which of two records is the newer one.
+    """
+    return datetime.now(UTC).isoformat(timespec=timespec)
 
 
 def versions() -> dict[str, str]:

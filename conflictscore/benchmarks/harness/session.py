@@ -34,16 +34,23 @@ from conflictscore.benchmarks.harness.records import (
     meaning_key,
 )
 from conflictscore.benchmarks.harness.results import results
+from conflictscore.benchmarks.harness.step_values import DocumentsValue, LoopValue, read_value
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.transcripts import transcribed_step
-from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError, scrubbed
+from conflictscore.errors import (
+    BudgetError,
+    ConfigurationError,
+    ConflictScoreError,
+    InputError,
+    scrubbed,
+)
 from conflictscore.loop.inputs import given_documents
 from conflictscore.loop.searching import find_documents
 from conflictscore.loop.state import RunContext
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Attempt, ConflictReport, Document, Usage
+from conflictscore.records import ConflictReport, Document, Usage
 from conflictscore.retrieval.duplicates import mark_in_thread
 
 _ADDRESS_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
@@ -103,7 +110,7 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
-        except* ConfigurationError as errors:
+        except* InputError as errors:  # such as a wrong setting, or a damaged record
             raise errors.exceptions[0] from None
         return stops[0] if stops else None
 
@@ -111,11 +118,11 @@ class Session:
         """Run every step of a question that has not been recorded yet."""
         search = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if search.value is not None:
-            documents = tuple(map(Document.model_validate, search.value["documents"]))
+            documents = read_value(search, DocumentsValue).documents
             request = Asked(question, documents)
             loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
-                request = replace(request, first=Attempt.model_validate(loop.value["attempts"][0]))
+                request = replace(request, first=read_value(loop, LoopValue).attempts[0])
             for method in map(method_of, self.methods):
                 if method.step != LOOP and (request.first or not method.looks_again):
                     await self._ask(method, request)
@@ -218,7 +225,7 @@ class Session:
                 failure=outcome.failure,
                 usage=usage,
                 seconds=time.perf_counter() - start,
-                time=now(),
+                time=now("microseconds"),
             )
         )
         self._records[question].append(record)

@@ -100,7 +100,6 @@ class RunStore:
                 ) from None
             stored_manifest, stored_questions = _read_begun(folder)
             _refuse_another_run(folder, stored_manifest, manifest)
-            stored_manifest = _with_comparison(folder, stored_manifest, manifest)
             for row, (there, now) in enumerate(zip_longest(stored_questions, questions), 1):
                 if there is None or now is None or there.to_json() != now.to_json():
                     raise InputError(
@@ -108,6 +107,8 @@ class RunStore:
                         " the run with the questions that it was started with, or give"
                         " another folder"
                     )
+            # only now, since a refused command must not change the run
+            stored_manifest = _with_comparison(folder, stored_manifest, manifest)
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, resumed_from="what was recorded so far")
             stack.enter_context(file)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ FOLDER = "transcripts"
 GZIP = 16 + zlib.MAX_WBITS
 """The window size with which zlib reads and writes the gzip format."""
 _HASH_CHARS = 16
+"""The number of hexadecimal digits of a hash; 64 bits tell apart all texts of a run."""
+_SESSION = re.compile(r"session-[0-9]{1,9}\.jsonl\.gz")
 
 
 class TornTranscriptError(InputError):
@@ -29,9 +32,12 @@ def hash_of(text: str) -> str:
 
 
 def session_files(folder: Path) -> list[Path]:
-    """Return the transcript files in a run's folder, in the order of its sessions."""
+    """Return the transcript files in a run's folder, in the order of its sessions.
+
+    Files with other names, such as a copy that a person made, are ignored.
+    """
     files = (folder / FOLDER).glob("session-*.jsonl.gz")
-    return sorted(files, key=session_number)
+    return sorted((path for path in files if _SESSION.fullmatch(path.name)), key=session_number)
 
 
 def session_number(path: Path) -> int:
@@ -71,7 +77,7 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
             raise InputError(f"{where}: damaged (not JSON)") from None
         except KeyError as error:
             raise InputError(f"{where}: damaged (field {error} is missing)") from None
-        except TypeError:
+        except (TypeError, AttributeError):
             raise InputError(f"{where}: damaged (not a call of a transcript)") from None
         yield call
 

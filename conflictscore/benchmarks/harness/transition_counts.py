@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.statistics import (
 )
 
 
-class _Measure(NamedTuple):
+class Measure(NamedTuple):
     """A measure, and how to interpret its values."""
 
     name: str
@@ -57,7 +57,7 @@ def figures(
     """
     ordered_methods = [method for method in METHODS if method in methods]
     others = _paired_with_baseline(ordered_methods)
-    kinds = [_Measure(name, name in graded, name in falling) for name in measures]
+    kinds = [Measure(name, name in graded, name in falling) for name in measures]
     baseline_pairs, other_pairs = _all_pairs(question_results, ordered_methods, kinds, compare)
     net = {p.method: p.corrected - p.harmed for p in baseline_pairs if p.measure == measures[0]}
     return Figures(
@@ -97,19 +97,24 @@ def _paired_with_baseline(methods: Sequence[str]) -> list[str]:
 def _all_pairs(
     question_results: Sequence[QuestionResult],
     methods: Sequence[str],
-    measures: Sequence["_Measure"],
+    measures: Sequence[Measure],
     compare: Sequence[tuple[str, str]],
 ) -> tuple[list[Paired], list[Paired]]:
-    """Compare methods with the baseline and in other pairs; adjust all p-values together."""
+    """Compare methods with the baseline and in other pairs; adjust all p-values together.
+
+    A pair that is named twice is tested once. Otherwise, Holm's adjustment would count the same
+    test twice.
+    """
     baseline_pairs = [
-        _paired(question_results, method, measure)
+        paired_figures(question_results, method, measure)
         for method in _paired_with_baseline(methods)
         for measure in measures
     ]
+    tested = {(pair.method, pair.against) for pair in baseline_pairs}
     other_pairs = [
-        _paired(question_results, method, measure, against)
-        for method, against in compare
-        if method in methods and against in methods
+        paired_figures(question_results, method, measure, against)
+        for method, against in dict.fromkeys(compare)
+        if {method, against} <= {*methods} and (method, against) not in tested
         for measure in measures
     ]
     baseline_pairs, other_pairs = _adjusted(baseline_pairs, other_pairs)
@@ -172,7 +177,7 @@ def _of(question_results: Iterable[QuestionResult], method: str) -> list[MethodR
     ]
 
 
-def _figure(method_results: Iterable[MethodResult], measure: _Measure) -> Proportion | Interval:
+def _figure(method_results: Iterable[MethodResult], measure: Measure) -> Proportion | Interval:
     verdicts = [
         verdict
         for method_result in method_results
@@ -184,7 +189,7 @@ def _figure(method_results: Iterable[MethodResult], measure: _Measure) -> Propor
 
 
 def _method(
-    method_results: Sequence[MethodResult], method: str, measures: Sequence[_Measure]
+    method_results: Sequence[MethodResult], method: str, measures: Sequence[Measure]
 ) -> MethodFigures:
     def unjudged(measure: str) -> int:
         return sum(measure in r.verdicts and r.value(measure) is None for r in method_results)
@@ -217,12 +222,13 @@ def _moved(pairs: Collection[tuple[float, float]], *, falls: bool) -> tuple[int,
     return sum(move > 0 for move in moves), sum(move < 0 for move in moves)
 
 
-def _paired(
+def paired_figures(
     question_results: Sequence[QuestionResult],
     method: str,
-    measure: _Measure,
+    measure: Measure,
     against: str = BASELINE,
 ) -> Paired:
+    """Compare two methods on one measure, over the questions judged for both; p is not adjusted."""
     pairs = list(judged_both(question_results, method, measure.name, against).values())
     corrections, harms = _moved(pairs, falls=measure.falls)
     if measure.graded:
@@ -246,7 +252,7 @@ def _paired(
 def _transitions(
     question_results: Sequence[QuestionResult],
     method: str,
-    measure: _Measure,
+    measure: Measure,
     *,
     by_wording: bool = False,
 ) -> Transitions:
@@ -318,7 +324,7 @@ def conflict_outcomes(
     """List the outcomes of first answers with a conflict, if the method finished the question."""
     outcomes = []
     for question_result in question_results:
-        if not question_result.conflict or method not in question_result.methods:
+        if not question_result.conflict or not {BASELINE, method} <= question_result.methods.keys():
             continue
         has_answer = question_result.methods[method].answer is not None
         is_reworded = has_answer and bool(question_result.reworded(method))
@@ -338,7 +344,7 @@ def conflict_outcomes(
 
 
 def _categories(
-    question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[_Measure]
+    question_results: Sequence[QuestionResult], methods: Sequence[str], measures: Sequence[Measure]
 ) -> tuple[CategoryFigures, ...]:
     """Compute the figures for each category, sorted by name; empty if there are no categories."""
     members = defaultdict[str, list[QuestionResult]](list)

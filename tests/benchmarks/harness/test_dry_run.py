@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
-from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate, estimate
+from conflictscore.benchmarks.harness.dry_run import Amounts, Estimate, estimate, power_card
+from conflictscore.benchmarks.harness.figures import Interval, Paired
 from conflictscore.benchmarks.harness.methods.registry import GRADE, LOOP, MEANING
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
 from conflictscore.models.language_model import LanguageModel
@@ -123,3 +124,20 @@ def test_each_model_has_its_own_price_and_an_unknown_one_makes_the_cost_unknown(
     unknown = planned(benchmark, "rag", judge=named("unpriced"))
     assert (unknown.unknown_prices, unknown.expected[-1].cost) == (("unpriced",), None)
     assert Estimate.model_validate(unknown.to_json()) == unknown
+
+
+def test_a_gain_that_no_number_of_questions_shows_is_not_said_to_need_none() -> None:
+    so_far = Paired(
+        method="regenerated-rag",
+        measure="accuracy",
+        n=5000,
+        both_right=0,
+        both_wrong=0,
+        corrected=2001,
+        harmed=2000,
+        p_value=1.0,
+        difference=Interval(value=0.0002, n=5000),
+    )
+    card = power_card(lamps(1), [so_far])
+    assert card is not None
+    assert "this run so far: 80.0 % of answers change; it takes more than ten million" in card.note

@@ -11,6 +11,7 @@ from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.figures import Figures, Interval
 from conflictscore.benchmarks.harness.methods.registry import METHODS
 from conflictscore.benchmarks.harness.records import Question, StepRecord, Verdict
+from conflictscore.errors import InputError
 from tests.benchmarks.harness.quiz import Quiz, lamps, run_quiz
 from tests.benchmarks.harness.recorded import (
     answered,
@@ -137,3 +138,11 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
     (pipeline,) = summed([*questions, failed, waiting], records, RAG, PIPELINE).types
     assert (pipeline.method, pipeline.untold) == (PIPELINE, 2)
     assert (pipeline.accuracy.count, pipeline.accuracy.n) == (2, 5)
+
+
+def test_lower_can_be_better_only_for_a_graded_measure() -> None:
+    made_up = replace(lamps(1, free_form=True), measures=("made-up",))
+    with pytest.raises(InputError, match="falling names made-up, which graded does not name"):
+        replace(made_up, falling=frozenset({"made-up"}))
+    both = frozenset({"made-up"})
+    assert replace(made_up, falling=both, graded=both).falling == both

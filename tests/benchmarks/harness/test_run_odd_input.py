@@ -1,6 +1,7 @@
 """Odd settings and plugged-in parts: nothing about them is ignored silently."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,28 @@ async def test_half_a_character_in_a_reply_ends_no_run_and_no_resumption(tmp_pat
     assert first.answer is not None
     assert first.answer.text == f"{told(0, WRONG)} \ufffd"
     assert first.value("truthful") is False
+
+
+@pytest.mark.parametrize(
+    ("field", "step"), [('"documents":', "documents"), ('"attempts":', "loop")]
+)
+async def test_a_damaged_value_ends_a_resumed_run_with_one_clear_line(
+    field: str, step: str, tmp_path: Path
+) -> None:
+    records = tmp_path / "run/records.jsonl"
+    with OpenAIServer(Quiz()) as server:
+        await run_quiz(tmp_path / "run", server, lamps(1))
+        records.write_text(records.read_text().replace(field, '"lost":'))
+        with pytest.raises(InputError, match=f"step {step}: .* edited; start a new run"):
+            await run_quiz(tmp_path / "run", server, lamps(1))
+
+
+async def test_records_tell_which_of_two_steps_in_one_second_is_newer(tmp_path: Path) -> None:
+    with OpenAIServer(Quiz()) as server:
+        await run_quiz(tmp_path / "run", server, lamps(2))
+    rows = (tmp_path / "run/records.jsonl").read_text().splitlines()
+    times = [json.loads(row)["time"] for row in rows]
+    assert len(set(times)) == len(times)
 
 
 @pytest.mark.parametrize(

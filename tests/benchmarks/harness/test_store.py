@@ -220,3 +220,14 @@ def test_where_there_is_no_run_none_is_read(folder: Path) -> None:
     with pytest.raises(InputError, match=r"first: contains no run \(no manifest\.json\)"):
         RunStore.read(folder)
     assert not folder.exists()
+
+
+def test_a_refused_command_does_not_change_the_comparisons_of_a_run(tmp_path: Path) -> None:
+    begin(tmp_path / "run")
+    compared = manifest().model_copy(update={"compare": (("guarded-rag", "rag"),)})
+    before = contents(tmp_path / "run")
+    with pytest.raises(InputError, match="not the expected question"):
+        begin(tmp_path / "run", compared, QUESTIONS[:2])
+    assert contents(tmp_path / "run") == before
+    begin(tmp_path / "run", compared)
+    assert RunStore.read(tmp_path / "run").manifest.compare == compared.compare

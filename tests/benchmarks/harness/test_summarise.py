@@ -141,6 +141,17 @@ def test_the_papers_own_comparison_is_tested_and_p_is_adjusted_over_all_tests() 
     assert (alone.compared, alone.paired[0].p_holm) == ((), None)
     named = summed(questions, records, methods=[RAG, CONTROL], compare=[(RAG, CONTROL)])
     assert [(pair.method, pair.against) for pair in named.compared] == [(RAG, CONTROL)]
+    twice = [(CONTROL, RAG), (RAG, CONTROL), (RAG, CONTROL)]
+    repeated = summed(questions, records, methods=[RAG, CONTROL], compare=twice)
+    assert repeated == named  # a test that is named twice counts once in Holm's adjustment
+
+
+def test_a_pair_that_no_question_was_judged_for_is_no_test_of_holms() -> None:
+    questions = [choice(f"q{number}") for number in range(3)]
+    records = [chosen(q, 0, 1) for q in questions]
+    made = summed(questions, records, methods=[RAG, CONTROL, REGENERATED])
+    assert [pair.p_value for pair in made.tests] == [None, 0.25, None]
+    assert [pair.p_holm for pair in made.tests] == [None, None, None]
 
 
 def test_an_unjudged_flip_is_counted_and_neither_a_correction_nor_a_harm() -> None:

@@ -204,3 +204,19 @@ def test_a_session_gets_a_number_of_its_own_after_an_earlier_file_was_deleted(
         "session-3.jsonl.gz",
     ]
     assert [one["reply"] for one in calls_of(tmp_path)] == ["a reply", "a later reply"]
+
+
+async def test_a_copy_beside_the_transcripts_is_no_session(tmp_path: Path) -> None:
+    await run_quiz(tmp_path / "run", Quiz(), lamps(1))
+    [path] = session_files(tmp_path / "run")
+    shutil.copy(path, path.with_name("session-1 (copy).jsonl.gz"))
+    assert session_files(tmp_path / "run") == [path]
+    assert read_run(tmp_path / "run", PriceTable({})).notes == ()
+
+
+@pytest.mark.parametrize("line", ['{"text": "a", "is": 5}', '{"text": ["a"], "is": "b"}', "5"])
+def test_a_line_of_another_form_is_damaged(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "session-1.jsonl.gz"
+    path.write_bytes(gzip.compress(f"{line}\n".encode()))
+    with pytest.raises(InputError, match="line 1: damaged"):
+        list(read_transcript(path))

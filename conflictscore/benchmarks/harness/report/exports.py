@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import MethodResult, QuestionResult
 from conflictscore.benchmarks.harness.report.flips import flip_kind, justification, second_looks
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
-from conflictscore.benchmarks.harness.report.study_cards import all_study_cards
+from conflictscore.benchmarks.harness.report.study_cards import named_study_cards
 from conflictscore.benchmarks.harness.report.tables import sections
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
@@ -120,16 +120,17 @@ def answer_table(runs: Sequence[ReportRun], kind: str) -> bytes:
 def export_figures(runs: Sequence[ReportRun], out: Path) -> int:
     """Write every table of figures that the terminal shows with ``--verbose``, as .csv or .tex.
 
-    If several runs form a study, its tables come last, under the name ``all runs``. CSV has the
-    columns ``run``, ``table``, ``row``, ``column`` and ``value``. The LaTeX output needs the
-    booktabs package; text from files and models is escaped.
+    If several runs form a study, its tables come last, under the name ``all runs``. If there are
+    several studies, each name also gives the benchmark and form. CSV has the columns ``run``,
+    ``table``, ``row``, ``column`` and ``value``. The LaTeX output needs the booktabs package; text
+    from files and models is escaped.
 
     Returns:
         The number of tables written.
     """
     kind = _ending(out, ".csv", ".tex")
     tables = [(run.name, card) for run in runs for card in _tables(run)]
-    tables += [("all runs", card) for card in all_study_cards(runs) if card.columns]
+    tables += [(name, card) for name, card in named_study_cards(runs) if card.columns]
     if kind == ".csv":
         cells = (cell for run, card in tables for cell in _cells(run, card))
         text = _csv(("run", "table", "row", "column", "value"), cells)

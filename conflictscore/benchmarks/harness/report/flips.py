@@ -5,6 +5,7 @@ from enum import StrEnum
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import BASELINE, LOOP, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult
+from conflictscore.benchmarks.harness.statistics import changes
 
 
 def second_looks() -> tuple[str, ...]:
@@ -58,9 +59,10 @@ def flip_kind(
     after = question_result.methods[method].value(measure)
     if before is None or after is None:
         return FlipKind.UNJUDGED
-    if before == after:
+    (difference,) = changes([(before, after)])  # rounded as in the counts of the tables
+    if not difference:
         return FlipKind.NEUTRAL
-    return FlipKind.CORRECTION if (after < before) is falls else FlipKind.HARM
+    return FlipKind.CORRECTION if (difference < 0) is falls else FlipKind.HARM
 
 
 def justification(question_result: QuestionResult, method: str) -> str | None:

@@ -36,7 +36,11 @@ from conflictscore.benchmarks.harness.statistics import (
     questions_needed_graded,
     wilcoxon_pratt,
 )
-from conflictscore.benchmarks.harness.transition_counts import judged_both
+from conflictscore.benchmarks.harness.transition_counts import (
+    Measure,
+    judged_both,
+    paired_figures,
+)
 from conflictscore.records import Record
 
 _PairKey = tuple[str, str, str]
@@ -50,7 +54,7 @@ class PooledPair(Record):
     against: str
     measure: str
     runs: dict[str, Paired]
-    """The comparison in each run, by name of the run."""
+    """The comparison in each run that judged both methods, by name of the run."""
     difference: Interval
     """The difference, averaged over runs and then over questions. Its bootstrap interval is
     computed by resampling questions.
@@ -235,11 +239,12 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         )
     by_question = defaultdict[str, list[float]](list)
     for differences in by_run:
-        for question, question_difference in differences.items():
-            by_question[question].append(question_difference)
-    means = [fmean(question_differences) for question_differences in by_question.values()]
+        for question, difference_of_question in differences.items():
+            by_question[question].append(difference_of_question)
+    # averaging may bring back the rounding errors that ``changes`` removed
+    means = [round(fmean(differences), 12) for differences in by_question.values()]
     if runs[0].figures.is_graded(measure):
-        p = wilcoxon_pratt([round(mean, 12) for mean in means])
+        p = wilcoxon_pratt(means)
     else:
         p = mean_sign_flip(list(by_question.values()))
     difference = mean_interval(means)
@@ -251,10 +256,9 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         against=against,
         measure=measure,
         runs={
-            run.name: pair
-            for run in runs
-            for pair in run.figures.tests
-            if (pair.method, pair.against, pair.measure) == key
+            run.name: _comparison(run, key)
+            for run, differences in zip(runs, by_run, strict=True)
+            if differences
         },
         difference=difference,
         p_value=p,
@@ -262,6 +266,16 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         by_chance=by_chance,
         needed=questions_to_show if questions_to_show and questions_to_show > len(means) else None,
     )
+
+
+def _comparison(run: ReportRun, key: _PairKey) -> Paired:
+    """Return the comparison from a run's figures; compute it if the run made other comparisons."""
+    method, against, measure = key
+    for pair in run.figures.tests:
+        if (pair.method, pair.against, pair.measure) == key:
+            return pair
+    falls, is_graded = run.figures.falls(measure), run.figures.is_graded(measure)
+    return paired_figures(run.results, method, Measure(measure, is_graded, falls), against)
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
@@ -285,7 +299,10 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
     for method in second_looks():
         flips_by_question = defaultdict[str, list[bool]](list)
-        having = [run for run in runs if any(m.method == method for m in run.figures.methods)]
+        # an answer can only have changed if the run has first answers too
+        having = [
+            run for run in runs if {BASELINE, method} <= {m.method for m in run.figures.methods}
+        ]
         for question_result in (
             question_result for run in having for question_result in run.results
         ):

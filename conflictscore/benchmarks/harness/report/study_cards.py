@@ -19,8 +19,20 @@ from conflictscore.reporting.plain_table import Card, card_of
 
 def all_study_cards(runs: Sequence[ReportRun]) -> Iterator[Card]:
     """Yield the tables of all studies that these runs form."""
-    for group in study_groups(runs):
-        yield from study_cards(study_of(group), group[0].figures)
+    return (card for _, card in named_study_cards(runs))
+
+
+def named_study_cards(runs: Sequence[ReportRun]) -> Iterator[tuple[str, Card]]:
+    """Yield the tables of all studies, each with a name that tells the studies apart.
+
+    A single study is named ``all runs``.
+    """
+    groups = study_groups(runs)
+    for group in groups:
+        study = study_of(group)
+        name = f"all runs of {study.benchmark}, {study.form}" if len(groups) > 1 else "all runs"
+        for card in study_cards(study, group[0].figures):
+            yield name, card
 
 
 def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
@@ -140,12 +152,14 @@ def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _temperature_line(study: Study) -> str:
+    """Name the temperatures of the runs; empty if no run set one."""
     distinct = sorted(
         {temperature for temperature in study.temperatures if temperature is not None}
     )
     if not distinct:
         return ""
-    return f"temperature of the answers: {', '.join(map(str, distinct))}\n"
+    names = [*map(str, distinct), *(["not set in some runs"] if None in study.temperatures else ())]
+    return f"temperature of the answers: {', '.join(names)}\n"
 
 
 def _pooled_cards(study: Study) -> Iterator[Card]:

@@ -209,7 +209,8 @@ def _gain(
     moves = [
         sign * difference for differences in by_question.values() for difference in differences
     ]
-    means = [fmean(differences) for differences in by_question.values()]
+    # averaging may bring back the rounding errors that ``changes`` removed
+    means = [round(fmean(differences), 12) for differences in by_question.values()]
     is_graded = runs[0].figures.is_graded(measure)
     return CategoryGain(
         category=category,
@@ -218,9 +219,7 @@ def _gain(
         corrected=sum(move > 0 for move in moves),
         harmed=sum(move < 0 for move in moves),
         p_value=(
-            wilcoxon_pratt([round(mean, 12) for mean in means])
-            if is_graded
-            else mean_sign_flip(list(by_question.values()))
+            wilcoxon_pratt(means) if is_graded else mean_sign_flip(list(by_question.values()))
         ),
     )
 

@@ -195,9 +195,9 @@ def _pairs_card(
         " is too narrow, so rely on p"
     ]
     if any(pair.p_holm is not None for pair in figures.tests):
-        notes.append(
-            f"Holm: p after Holm's adjustment over all {len(figures.tests)} tests of the run"
-        )
+        # a pair that was judged on no question has no p-value, so it is not part of the adjustment
+        tests = sum(pair.p_value is not None for pair in figures.tests)
+        notes.append(f"Holm: p after Holm's adjustment over all {tests} tests of the run")
     counts_of = ("both\nright", "both\nwrong", *figures.change_words(measure))
     return card_of(
         f"Against {against}, question by question: {one_line(measure)}",

@@ -28,6 +28,7 @@ CORRECTION, HARM, NEUTRAL, UNJUDGED = FlipKind
         (0.25, 0.75, CORRECTION, HARM),
         (0.75, 0.25, HARM, CORRECTION),
         (0.5, 0.5, NEUTRAL, NEUTRAL),
+        (0.1 + 0.2, 0.3, NEUTRAL, NEUTRAL),  # they differ only by a rounding error
         (None, 0.5, UNJUDGED, UNJUDGED),
     ],
 )

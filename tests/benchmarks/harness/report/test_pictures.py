@@ -5,11 +5,15 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
 from conflictscore.benchmarks.harness.report.page.render import FlipCard, render_report
 from conflictscore.benchmarks.harness.report.pictures.charts import export_pictures, pictures
-from conflictscore.benchmarks.harness.report.pictures.picture import Picture
+from conflictscore.benchmarks.harness.report.pictures.forest import color_of
+from conflictscore.benchmarks.harness.report.pictures.picture import BAD, GOOD, NEUTRAL, Picture
+from conflictscore.benchmarks.harness.report.study_cards import named_study_cards
 from conflictscore.errors import InputError
+from conflictscore.records import Usage
 from tests.benchmarks.harness.report.lamps import (
     HOSTILE,
     RAG,
@@ -68,6 +72,60 @@ def test_what_was_not_judged_is_in_no_flow_and_graded_runs_have_none() -> None:
 
     assert not [name for name in [*unjudged, *by_degrees] if "flow" in name]
     assert "differences" in by_degrees
+
+
+def test_a_judge_that_says_1_for_yes_is_in_the_flow_too() -> None:
+    tower = free("tower", ("It was 1871.", False), ("It was 1874.", True))
+    methods = {
+        name: ended.model_copy(
+            update={
+                "verdicts": {
+                    measure: Verdict(value=float(verdict.value or 0))
+                    for measure, verdict in ended.verdicts.items()
+                }
+            }
+        )
+        for name, ended in tower.methods.items()
+    }
+    charts = by_name(("free", [tower.model_copy(update={"methods": methods})]))
+    assert charts["1-free-flow-regenerated-rag"].description == "1 answer: 1 corrected"
+
+
+def test_replies_from_a_cache_count_in_the_chart_of_gain_and_cost() -> None:
+    paid = Usage(calls=5, input_tokens=900, output_tokens=60)
+    from_cache = Usage(
+        cached_calls=5, counted_calls=5, kept_input_tokens=900, kept_output_tokens=60
+    )
+    without_tokens = Usage(cached_calls=5)
+    shown = [
+        by_name(("run", [choice("tower", 1, 0, usage={"loop": {"model-a": usage}})]))
+        for usage in (paid, from_cache, without_tokens)
+    ]
+    name = "1-run-gain-by-cost"
+    assert shown[0][name].description == shown[1][name].description
+    assert name not in shown[2]
+
+
+@pytest.mark.parametrize(("falls", "color"), [(False, GOOD), (True, BAD)])
+def test_the_color_of_a_difference_says_whether_it_is_an_improvement(
+    falls: bool, color: str
+) -> None:
+    assert color_of(Interval(value=0.2, low=0.1, high=0.3, n=9), falls=falls) == color
+    assert color_of(Interval(value=0.2, low=-0.1, high=0.5, n=9), falls=falls) == NEUTRAL
+
+
+def test_two_studies_are_told_apart() -> None:
+    texts = [free("buoy", ("It was 1871.", False), ("It was 1874.", True))]
+    runs = [run(name, CHOICES) for name in ("a", "b")] + [run(name, texts) for name in ("c", "d")]
+    (differences,) = (chart for chart in pictures(runs) if chart.name == "differences")
+    assert "all runs of truthfulqa, multiple-choice: regenerated-rag" in differences.description
+    assert "all runs of truthfulqa, free-form: regenerated-rag" in differences.description
+    names = {name for name, _ in named_study_cards(runs)}
+    assert names == {
+        "all runs of truthfulqa, multiple-choice",
+        "all runs of truthfulqa, free-form",
+    }
+    assert {name for name, _ in named_study_cards(runs[:2])} == {"all runs"}
 
 
 def test_runs_of_a_study_are_pooled_beside_their_own_lines() -> None:

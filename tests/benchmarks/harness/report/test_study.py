@@ -1,6 +1,7 @@
 """Several runs as one study, by question, with differences between runs and judgements."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -157,6 +158,39 @@ def test_graded_measures_are_pooled_by_wilcoxons_test() -> None:
     pair = pair_of(made_of(run("a", rows), run("b", rows)))
     assert pair.difference.value == pytest.approx(0.225)
     assert pair.p_value == pytest.approx(2 / 2**8)
+
+
+def test_a_pair_that_one_run_compares_is_counted_in_all_runs() -> None:
+    named, other = outcomes("named", 1, 1, 0), outcomes("other", 1, -1, 0)
+    without = other.figures.model_copy(update={"compared": ()})
+    pair = pair_of(made_of(named, replace(other, figures=without)), "control-rag")
+    both = pair_of(made_of(named, other), "control-rag")
+    assert pair.difference == both.difference
+    assert {name: (of.n, of.corrected, of.harmed) for name, of in pair.runs.items()} == {
+        name: (of.n, of.corrected, of.harmed) for name, of in both.runs.items()
+    }
+    assert set(pair.runs) == {"named", "other"}
+
+
+def test_a_run_without_first_answers_adds_no_flip_and_no_transition() -> None:
+    bare = [
+        result.model_copy(
+            update={"methods": {name: of for name, of in result.methods.items() if name != "rag"}}
+        )
+        for result in outcomes("x", 1, 0).results
+    ]
+    whole = [outcomes("one", 1, 0), outcomes("two", 0, 0)]
+    study, more = made_of(*whole), made_of(*whole, run("bare", bare))
+    assert more.flips == study.flips
+    assert more.transitions == study.transitions
+
+
+def test_the_temperature_of_a_run_that_set_none_is_not_hidden() -> None:
+    warm, unset = outcomes("warm", 1), outcomes("unset", 1)
+    configuration = {**warm.manifest["configuration"], "temperature": 0.7}
+    warm = replace(warm, manifest={**warm.manifest, "configuration": configuration})
+    heading = next(all_study_cards([warm, unset]))
+    assert "temperature of the answers: 0.7, not set in some runs" in heading.note
 
 
 def test_only_runs_that_can_be_pooled_are_a_study() -> None:

@@ -173,7 +173,11 @@ def _bounds(share: Proportion) -> str:
 
 
 def _gain(run: ReportRun, stem: str) -> Picture | None:
-    """Plot the gain over ``rag`` in points against the number of tokens per question."""
+    """Plot the gain over ``rag`` in points against the number of tokens per question.
+
+    Like the cost per net correction, tokens are counted as if no reply had come from a cache.
+    Otherwise, a repeated run would look cheaper than it is.
+    """
     lines = [
         (pair.method, tokens, pair.difference)
         for pair in run.figures.paired
@@ -190,7 +194,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
         axes.axhline(0, color=NEUTRAL, linewidth=1)
         names: dict[tuple[float, float], list[str]] = {}
         for method, tokens, difference in lines:
-            color = color_of(difference)
+            color = color_of(difference, falls=run.falls)
             gain_points = 100 * (difference.value or 0.0)
             if difference.low is not None and difference.high is not None:
                 axes.plot([tokens] * 2, [100 * difference.low, 100 * difference.high], color=color)
@@ -214,17 +218,19 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 def _tokens(run: ReportRun, method: str) -> float | None:
     """Return the mean tokens per question in the method's step; None if they were not counted."""
-    benchmark_method = METHODS.get(method)
-    step = (benchmark_method.step if benchmark_method else None) or method
-    totals = [
-        sum(
-            usage.input_tokens + usage.output_tokens
-            for usage in question_result.usage[step].values()
-        )
+    step = METHODS[method].step or method
+    usages = [
+        [usage.cold for usage in question_result.usage[step].values()]
         for question_result in run.results
         if step in question_result.usage
     ]
-    return fmean(totals) if totals and any(totals) else None
+    if any(usage is None for of_question in usages for usage in of_question):
+        return None
+    totals = [
+        sum(usage.input_tokens + usage.output_tokens for usage in of_question if usage)
+        for of_question in usages
+    ]
+    return fmean(totals) if any(totals) else None
 
 
 def _file_name(name: str) -> str:

@@ -58,12 +58,14 @@ def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
 
 
 def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
-    """Return the state of an answer: right, hedged or wrong; None if it was not judged."""
-    if answer is None or not isinstance(right := answer.value(run.first_measure), bool):
+    """Return the state of an answer: right, hedged or wrong; None if it was not judged.
+
+    The run's first measure must not be graded. A judge may still give 1 or 0 for yes or no.
+    """
+    right = None if answer is None else answer.value(run.first_measure)
+    if answer is None or right is None:
         return None
-    if run.falls:
-        right = not right
-    if right and answer.value("informative") is False:
+    if right and answer.value("informative") == 0:  # a missing verdict is not 0
         return "hedged"
     return "right" if right else "wrong"
 

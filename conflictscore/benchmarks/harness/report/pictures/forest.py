@@ -52,13 +52,17 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
         where = f"{label(run.name)}: " if len(runs) > 1 else ""
         for pair in run.figures.tests:
             name = _pair_name(pair.method, pair.against, pair.measure)
-            color = color_of(pair.difference)
+            color = color_of(pair.difference, falls=run.figures.falls(pair.measure))
             lines.append(_Line(f"{where}{name}", pair.difference, color))
     for study in studies:
+        falling = {m for run in runs if run.name in study.runs for m in run.figures.falling}
+        # two studies may compare the same methods, so the benchmark tells them apart
+        whose = f" of {label(study.benchmark)}, {label(study.form)}" if len(studies) > 1 else ""
         for pooled_pair in study.pairs:
             name = _pair_name(pooled_pair.method, pooled_pair.against, pooled_pair.measure)
-            color = color_of(pooled_pair.difference)
-            lines.append(_Line(f"all runs: {name}", pooled_pair.difference, color, is_pooled=True))
+            color = color_of(pooled_pair.difference, falls=pooled_pair.measure in falling)
+            where = f"all runs{whose}: "
+            lines.append(_Line(f"{where}{name}", pooled_pair.difference, color, is_pooled=True))
     lines = [
         line for line in lines if line.interval.value is not None
     ]  # drop pairs with too few questions
@@ -142,12 +146,17 @@ def _pair_name(method: str, against: str, measure: str) -> str:
     return f"{label(method)} against {label(against)}, {label(measure)}"
 
 
-def color_of(interval: Interval) -> str:
-    """Return blue if the interval is above 0, vermilion if it is below 0, grey if it contains 0."""
+def color_of(interval: Interval, *, falls: bool) -> str:
+    """Return blue for an improvement, vermilion for a decline, and grey if neither is certain.
+
+    An interval above 0 is an improvement, and one below 0 a decline; if lower values of the measure
+    are better (``falls``), it is the other way round. Grey means that the interval contains 0 or
+    has no bounds.
+    """
     if interval.low is not None and interval.low > 0:
-        return GOOD
+        return BAD if falls else GOOD
     if interval.high is not None and interval.high < 0:
-        return BAD
+        return GOOD if falls else BAD
     return NEUTRAL
 
 
