@@ -28,7 +28,9 @@ class ConflictType(StrEnum):
 
 
 _TEMPLATES = {kind: f"behaviour_{kind.value.replace('-', '_')}" for kind in ConflictType}
+"""The name of the template that describes the expected behaviour, by type."""
 
+# the limits in these patterns bound the work on hostile answers with many brackets or digits
 _BRACKETS = re.compile(r"\[([^\[\]]{1,500})\]")
 _BETWEEN = re.compile(r" ?(?:[,;&]|\band\b) ?", re.IGNORECASE)
 _SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?", re.IGNORECASE)
@@ -47,15 +49,15 @@ def typed_fields(kind: ConflictType | None, prompts: PromptSet) -> dict[str, str
 def inline_citations(answer: str, documents: Collection[int]) -> tuple[int, ...]:
     """Return the numbers of the documents that an answer cites: ``[2]``, ``[1, 3]``, ``[2-4]``.
 
-    Numbers that belong to no document are ignored. Brackets are ignored if they contain anything
-    other than numbers.
+    The word "document" may precede a number, as in ``[Doc 2 and 3]``. Numbers that belong to no
+    document are ignored. Brackets with any other text are ignored as a whole.
     """
     numbers: set[int] = set()
     for inside in _BRACKETS.findall(answer):
         parts = [part for part in _BETWEEN.split(" ".join(inside.split())) if part]
         spans = [_SPAN.fullmatch(part) for part in parts]
         for span in spans if all(spans) else ():
-            if span:
+            if span:  # always true here, but the type checker cannot tell
                 low, high = int(span[1]), int(span[2] or span[1])
                 numbers.update(number for number in documents if low <= number <= high)
     return tuple(sorted(numbers))

@@ -96,6 +96,7 @@ def _beyond_baseline(
     """
     parts: list[_ByModel] = []
     for question_result in question_results:
+        # a question without this step cost nothing
         whole = _cold(question_result.usage.get(METHODS[method].step or method, {}))
         if whole is None:
             return None

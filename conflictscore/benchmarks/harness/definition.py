@@ -85,7 +85,10 @@ class Benchmark:
     reply_forms: tuple[str, ...] = ()
     """Sample replies for a dry run, one in each format that the judge asks for."""
     usual_claims: int = 3
-    """The number of one-sentence claims that a dry run assumes in an answer."""
+    """The number of one-sentence claims that a dry run assumes in an answer.
+
+    Most answers have a few sentences; the reports of one benchmark have many more.
+    """
     prompt_set: str = "default"
     """The prompt set that is used unless the user chooses another one."""
     wording: Mapping[str, str] = field(default_factory=dict)
@@ -135,6 +138,7 @@ class Benchmark:
 
 
 def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
+    """Raise an error if a judge does not accept the arguments of a judge, or is not async."""
     name = getattr(judge, "__name__", type(judge).__name__)
     signature = "async def judge(question, answer, *, model, prompts, meter)"
     try:

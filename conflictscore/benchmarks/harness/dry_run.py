@@ -51,7 +51,7 @@ It is the paper's share for binary choice (section 6.4).
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
 _SAMPLE = 30
-"""The maximum number of questions on which an estimate runs the steps."""
+"""The maximum number of questions on which an estimate runs the steps, to keep it short."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """The assumed numbers of tokens in the thinking of a reasoning model before each reply, in the JSON
@@ -126,6 +126,7 @@ class CountingModel(LanguageModel):
         claims = [_SENTENCE.format(n=number, k=k) for k in range(self.claims)]
         fields = {"text": " ".join(claims), "claims": "\n".join(f"- {claim}" for claim in claims)}
         for form in (*_REPLIES, *self.replies):
+            # alternating options make a second choice differ from the first one
             reply = form.format(**fields, letter="AB"[number % 2])
             with suppress(ValueError):
                 reading = read(reply)
@@ -141,6 +142,7 @@ class CountingModel(LanguageModel):
     ) -> Any:
         """Count the call, and raise an error; the surrounding labeler then makes up the labels."""
         single = schema["title"] == "evidence_label"
+        # a reply with labels of many documents is assumed to fill half of its limit
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
 

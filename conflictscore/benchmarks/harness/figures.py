@@ -23,13 +23,18 @@ class Proportion(Record):
 
 
 class Interval(Record):
-    """A mean over questions with its 95 % bootstrap interval."""
+    """A mean over questions, or a ratio of two sums over questions, with a bootstrap interval."""
 
     value: float | None
-    """The mean over questions; None if ``n`` is 0."""
+    """The mean or the ratio; None if ``n`` is 0."""
     low: float | None = None
+    """The lower bound of the 95 % interval.
+
+    None if nothing can be said about the error, because all questions have the same value.
+    """
     high: float | None = None
     n: Annotated[int, Field(ge=0)] = 0
+    """The number of questions or, for a ratio, the sum by which it is divided."""
 
 
 class MethodFigures(Record):
@@ -94,8 +99,9 @@ class Transitions(Record):
     method: str
     measure: str
     conflict: int
+    """The number of these questions."""
     failed: int
-    """The number of questions whose first answer has a conflict and on which the method failed."""
+    """The number of these questions on which the method gave no answer."""
     retained: Proportion
     """The share of unchanged answers.
 
@@ -116,7 +122,7 @@ class Transitions(Record):
     These answers are left out of ``corrections``, ``harms`` and ``neutral``.
     """
     harms_of_conflict: Proportion
-    """The share of harmed answers, out of the judged answers in ``retained`` and ``revised``."""
+    """The share of harmed answers, among the retained and revised answers judged both times."""
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
@@ -125,8 +131,7 @@ class Transitions(Record):
     It is None for multiple-choice questions, or if no two answers were compared by their claims.
     """
     unread: int = 0
-    """The number of reworded answers that count as revised because their claims could not be
-    compared."""
+    """The number of reworded answers whose claims could not be compared; they count as revised."""
 
 
 class CategoryFigures(Record):

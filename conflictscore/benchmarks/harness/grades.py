@@ -11,7 +11,8 @@ from conflictscore.records import ConflictReport, Label
 def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     """Turn CS-C and CS-R into one verdict each, and explain each verdict by its counts.
 
-    An answer without claims, or without labelled claims, remains unjudged.
+    An answer without claims, or without labelled claims, remains unjudged: it has no score, and a
+    score of 0 would make it one of the best answers.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
         reason = "none of its claims has a label" if report.claims else "it makes no claim"

@@ -11,6 +11,7 @@ from conflictscore.benchmarks.harness.figures import Interval
 _RESAMPLES = 2_000
 """The number of bootstrap samples for an interval."""
 Numbers = NDArray[Any]
+"""A NumPy array of numbers: a table of cells, or one figure per row of a table."""
 
 
 def group_interval(
@@ -22,7 +23,7 @@ def group_interval(
     with equal cells are interchangeable, so it suffices to draw the number of groups of each kind,
     from a multinomial distribution. Groups whose cells are all 0 are ignored. ``figure`` takes a
     table in which each row contains the summed cells of one sample, and returns the figure of each
-    row.
+    row. The figure may be undefined (NaN) in some samples, which are then left out.
     """
     counted_groups = [cells for cells in groups if any(cells)]
     if not counted_groups:

@@ -1,4 +1,8 @@
-"""Applies the loop's guard to a whole second answer, for ``guarded-rag``."""
+"""Applies the loop's guard to a whole second answer, for ``guarded-rag``.
+
+The guard is the part of the correction loop that decides whether a change is kept, according to the
+scores before and after the change.
+"""
 
 from conflictscore.benchmarks.harness.records import Guard, reworded
 from conflictscore.correcting.change_refusals import judge_change

@@ -81,7 +81,7 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     The benchmark's name is compared too, but ``created`` and ``versions`` may differ.
     """
     there, now_fields = (_what_decides(manifest.to_json()) for manifest in (old, new))
-    if old.format == 1:
+    if old.format == 1:  # a run of format 1 keeps its manifest when it is resumed
         now_fields = _as_format_1(now_fields, there)
     return storage.differences(there, now_fields)
 
@@ -168,7 +168,7 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
                 ).as_posix()
                 digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
         hashes["docs"] = digest.hexdigest()
-    for part in (search or "").split(","):
+    for part in (search or "").split(","):  # a search may combine several sources
         kind, _, path = part.strip().partition(":")
         if kind == "recorded":
             hashes["recording"] = sha256_of_file(path)

@@ -26,6 +26,7 @@ async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
         ProviderError: An answer could not be split into claims, or a claim could not be labelled.
     """
     for answer, source in ((first, second), (second, first)):
+        # the other answer is the only document, so its label says whether it supports the claim
         report = await asker.score(answer, [Document(number=1, text=source)])
         if report.error is not None:
             raise ProviderError(report.error, provider=asker.context.decomposer.name)

@@ -42,7 +42,7 @@ def read_run(
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
-    compare = compare or store.manifest.compare
+    compare = compare or store.manifest.compare  # a new --compare replaces that of the run
     notes = (*store.notes, *store.lacking())
     return summarised(store, prices, budget_error=None, notes=notes, compare=compare)
 
@@ -102,7 +102,12 @@ def figures_by(
 def compared_of(
     pairs: Sequence[tuple[str, str]], methods: Sequence[str]
 ) -> Sequence[tuple[str, str]]:
-    """Check that each pair consists of two methods of the run, and return the pairs."""
+    """Return the pairs, after checking that each consists of two methods of the run.
+
+    Raises:
+        InputError: A method was not run, or its answers are judged by a criterion of their own, so
+            that a comparison would have no meaning.
+    """
     for method, against in pairs:
         for name in (method, against):
             if name not in methods:
@@ -118,6 +123,6 @@ def compared_of(
 
 
 def write_figures(run: BenchmarkRun) -> None:
-    """Write the file ``figures.json`` into the run's folder."""
+    """Write the figures into the file ``figures.json`` in the run's folder."""
     text = json.dumps(run.figures.to_json(), indent=2) + "\n"
     write_whole(run.folder / "figures.json", text.encode())

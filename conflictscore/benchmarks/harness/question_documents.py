@@ -22,6 +22,10 @@ def with_documents(
     """Return the questions that have documents, and the texts of the questions that have none.
 
     Only recordings are checked, since a live search runs only when a method reaches the question.
+
+    Raises:
+        ConfigurationError: A question needs a search, but there is no retriever.
+        InputError: A question is not in the recording, and ``missing`` is ``fail``.
     """
     to_search = [question for question in questions if not question.documents]
     if to_search and retriever is None:
@@ -59,7 +63,7 @@ def _recording(retriever: Any) -> Any:
 def shortened(questions: Sequence[Question], tokens: int) -> tuple[Question, ...]:
     """Return the questions, with long documents cut to the passage that fits the question best.
 
-    Methods and judges then read the same passages. A passage has at least 16 tokens.
+    Methods and judges then read the same passages.
     """
     return tuple(_shortened(question, tokens) for question in questions)
 

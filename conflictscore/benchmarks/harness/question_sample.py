@@ -1,7 +1,8 @@
 """Determines the ids of questions, samples of questions, and the order of options.
 
 These depend only on the seed and the question's text. They depend neither on the order of the file
-nor on other questions.
+nor on other questions. So each draw is a hash of a text, since the numbers of a random generator
+would depend on how many were drawn before.
 """
 
 import hashlib
@@ -22,7 +23,11 @@ def question_id(prefix: str, question: str) -> str:
 
 
 def lot(purpose: str, seed: int, text: str) -> bytes:
-    """Return 32 pseudo-random bytes that depend only on a text, the purpose and the seed."""
+    """Return 32 pseudo-random bytes that depend only on a text, the purpose and the seed.
+
+    The purpose keeps draws independent: whether a question is in a sample says nothing about the
+    order of its options.
+    """
     return hashlib.sha256(f"{purpose}:{seed}:{text}".encode("utf-8", "surrogatepass")).digest()
 
 

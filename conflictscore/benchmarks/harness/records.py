@@ -70,6 +70,7 @@ class Question(Record):
 
 
 def _known(step: str) -> str:
+    # the steps are looked up at every call, since methods can be registered later
     if step not in steps():
         raise PydanticCustomError("step", f"Input should be one of {', '.join(steps())}")
     return step

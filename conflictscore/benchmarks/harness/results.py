@@ -99,7 +99,7 @@ class _Recorded:
         self, question: Question, records: list[StepRecord], measures: Sequence[str]
     ) -> None:
         self._question, self._records, self._measures = question, records, measures
-        # the dictionary keeps the last of several records with the same step and key, so errors are
+        # the dictionary holds the last of several records with the same step and key, so errors are
         # sorted before values, and older records before newer ones
         record_by_place = {
             (record.step, record.key): record
@@ -253,7 +253,7 @@ class _Recorded:
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer does not name an option")
-        if answer.probabilities:
+        if answer.probabilities:  # the form "mc2", in which several options may be right
             each = zip(options, answer.probabilities, strict=True)
             right_share = fsum(p for o, p in each if o in self._question.correct)
             return Verdict(value=min(1.0, right_share))  # rounding may bring the sum above 1
@@ -302,7 +302,7 @@ class _Recorded:
         for record in self._records:
             if record.step != LOOP or record.stopped:
                 continue
-            # a loop that failed did not get past its first answer
+            # a loop that failed did not get past its first answer, so it checked no last answer
             part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
             if record.error is None:
                 part_usage = getattr(read_value(record, LoopValue), part)
@@ -353,7 +353,8 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 def _current(records: Sequence[StepRecord]) -> list[StepRecord]:
     """Drop records of stopped steps, and records based on a first answer that was later replaced.
 
-    If the loop has been rerun, methods that start from its first answer must be rerun too.
+    If the loop has been rerun, methods that start from its first answer must be rerun too. A loop
+    that failed gave no first answer to start from, so only loops with a value are compared.
     """
     loops = [r.time for r in records if r.step == LOOP and r.error is None]
     since = max(loops) if len(loops) > 1 else ""

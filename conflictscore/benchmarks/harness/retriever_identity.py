@@ -16,11 +16,13 @@ from conflictscore.storage.cache import content_key
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
 """A pattern for names of fields that may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
+"""LangChain's fields for tracing, which do not affect what is found."""
 _CORPORA = ("documents", "docs", "texts")
 """The fields in which our retrievers and those of LangChain keep a corpus."""
 _OURS = "conflictscore."
+"""The beginning of the module names of this library's own retrievers."""
 _DEEPEST = 4
-"""Settings are recorded down to this level of nested lists and objects."""
+"""Settings are recorded down to this level of nested lists and objects, which may be circular."""
 _MOST = 50
 """The maximum number of members of a recorded list or object; larger ones are hashed."""
 

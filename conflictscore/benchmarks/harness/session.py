@@ -68,7 +68,10 @@ class _Outcome(NamedTuple):
 
 @dataclass
 class Session:
-    """One process's work on a run: it executes and records the steps that are missing."""
+    """One process's work on a run: it executes and records the steps that are missing.
+
+    A step is a unit of work that is recorded, and paid for, as a whole; see ``harness.records``.
+    """
 
     store: RunStore
     context: RunContext
@@ -123,6 +126,7 @@ class Session:
             loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
                 request = replace(request, first=read_value(loop, LoopValue).attempts[0])
+            # the loop's own methods are done; others may need its first answer
             for method in map(method_of, self.methods):
                 if method.step != LOOP and (request.first or not method.looks_again):
                     await self._ask(method, request)
@@ -200,13 +204,13 @@ class Session:
             try:
                 outcome = await _outcome_of(work)
             except (BudgetError, ConfigurationError, asyncio.CancelledError):
-                if usage:
+                if usage:  # a step that made no call needs no record of its cost
                     reason = "the run was stopped during this step"
                     outcome = _Outcome(None, reason, StepFailure.STOPPED)
                     self._record(place, outcome, usage, start)
                 raise
         record = self._record(place, outcome, usage, start)
-        self.retried.discard(place)
+        self.retried.discard(place)  # equal answers share a grade, which is repeated only once
         self.listener.ended(record)
         self.listener.spent(self.ledger.spent, self.ledger.money)
         return record

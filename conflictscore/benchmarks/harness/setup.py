@@ -30,7 +30,10 @@ from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
 
 _REPLICATE_SEEDS = 1000
-"""The number that is added to the run's seed to get a model's seed in a repetition of the run."""
+"""The number that is added to the run's seed to get a model's seed in a repetition of the run.
+
+It keeps these seeds apart from small seeds that a user gives to a model.
+"""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,7 @@ class Setup:
             raise InputError(f"{context.generator.name} takes no temperature; leave it out")
         grader = context.decomposer
         if answer_judge is not None:
+            # only the model of this setup is used, so the run's labeler need not be opened again
             alone = loop.replace(labeler=None)
             others: dict[str, Any] = {**models, "judge": None}
             grader = open_run(answer_judge, None, alone, effort_needed=False, **others).generator
@@ -233,7 +237,10 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """Return the settings of the paper's loop; the default labeler depends on the judge."""
+    """Return the settings of the paper's loop, with changes; the judge decides the default labeler.
+
+    The default labeler is chosen when the run is opened, which is what None stands for.
+    """
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)
 

@@ -58,6 +58,7 @@ class RunStore:
         lines: RecordLines,
         file: RecordFile | None = None,
     ) -> None:
+        """Read the records in ``lines``; without a ``file``, the run cannot be written."""
         self.folder, self.manifest, self.questions = folder, manifest, questions
         self.notes: tuple[str, ...] = ()
         self._records: list[StepRecord] = []
@@ -183,6 +184,7 @@ def _begin(
     questions: Sequence[Question],
     templates: Mapping[str, str] | None,
 ) -> None:
+    """Write the files of a new run; the manifest comes last, as a sign that all are complete."""
     if (folder / _MANIFEST).exists():
         return
     name, count = Counter(question.id for question in questions).most_common(1)[0]
@@ -244,6 +246,7 @@ def _refuse_another_run(folder: Path, old: Manifest, new: Manifest) -> None:
 
 
 def _refuse_other_files(folder: Path) -> None:
+    """Raise an error if a folder has files but is not a run, so no user's file is overwritten."""
     try:
         names = {path.name for path in folder.iterdir()}
     except FileNotFoundError:
