@@ -50,7 +50,7 @@ from conflictscore.storage.private_files import owner_only, private_folder, reme
 
 _SHARED_CHARS = 120
 """The minimum length, in characters, of a line that is stored once and then referred to by its
-hash."""
+hash. A reference to a shorter line would save little."""
 _PARAMETERS = frozenset(
     {
         "model",
@@ -77,7 +77,7 @@ _PARAMETERS = frozenset(
 )
 """The call parameters that are recorded.
 
-Other parameters are omitted, since a client may put anything into them.
+Other parameters are omitted, since a client may put anything into them, such as a key.
 """
 
 _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", default=("", "", ""))
@@ -150,6 +150,7 @@ class TranscriptWriter:
             }
             text = "".join(f"{json.dumps(line)}\n" for line in (*lines, shared_call))
             content = self._compress.compress(text.encode())
+            # all compressed bytes of this call reach the file, so a kill cannot lose them
             content += self._compress.flush(zlib.Z_SYNC_FLUSH)
             self._write(self._opened(), content)
 
@@ -186,6 +187,7 @@ class Transcriber(BaseCallbackHandler):
     """Writes each call of a model, as LangChain reports it, and each reply from its cache."""
 
     run_inline = True
+    """Whether LangChain calls the handler in the context of the call, which names the step."""
     raise_error = True
     """If writing fails, the step fails too, which is better than a transcript with silent gaps."""
 
@@ -281,7 +283,10 @@ def _reply_of(message: Any) -> dict[str, Any]:
 
 
 def _logprobs_of(logprobs: Any) -> list[list[Any]]:
-    """Return the candidates for the reply's first token, each with its log-probability."""
+    """Return the candidates for the reply's first token, each with its log-probability.
+
+    No other token's candidates are ever used. The list is empty if the reply has none.
+    """
     try:
         return [[top["token"], top["logprob"]] for top in logprobs["content"][0]["top_logprobs"]]
     except (TypeError, KeyError, IndexError):

@@ -35,6 +35,7 @@ class Asker:
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if the benchmark sets one."""
     _graphs: dict[Any, Any] = field(default_factory=dict)
+    """The compiled graphs, by the function that builds them, since compiling one takes time."""
 
     async def run(
         self,
@@ -42,7 +43,10 @@ class Asker:
         start: Mapping[str, Any],
         on_answer: Callable[[int], None] = lambda number: None,
     ) -> dict[str, Any]:
-        """Run a graph, and return its final state."""
+        """Run a graph, and return its final state.
+
+        ``on_answer`` is called with the number of the round after each answer.
+        """
         if build not in self._graphs:
             self._graphs[build] = build(self.context)
         state: dict[str, Any] = {}
@@ -59,6 +63,7 @@ class Asker:
         self, question: Question, documents: Sequence[Document], method: Method = Method.RAG
     ) -> dict[str, Any]:
         """Answer from these documents, with the prompt of the given method."""
+        # the answering graph has its own maximum length, so another one needs a direct call
         if self.reply_tokens is not None and method is Method.RAG:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))
@@ -99,6 +104,6 @@ def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
     }
 
 
-@cache
+@cache  # so that equal methods have the same key in ``Asker._graphs``
 def _answering(method: Method) -> Callable[[RunContext], AnsweringGraph]:
     return lambda context: build_answering_graph(replace(context, method=method))

@@ -28,7 +28,11 @@ def read_type(reply: str) -> ConflictType:
 
 
 def read_typed_answer(reply: str) -> tuple[ConflictType, str]:
-    """Read the conflict type on the line ``TYPE: …``, and the answer that follows ``ANSWER:``."""
+    """Read the conflict type on the line ``TYPE: …``, and the answer that follows ``ANSWER:``.
+
+    Raises:
+        ValueError: A part is missing; the message says which, so that the model can be asked again.
+    """
     if (answer := _ANSWER.search(reply)) is None:
         raise ValueError('the line "ANSWER:" was missing')
     return read_type(reply[: answer.start()]), read_text(reply[answer.end() :])

@@ -17,7 +17,10 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
 
 _RESAMPLE_SEED = 5000
-"""The number that is added to the seed of a model to draw the second sample."""
+"""The number that is added to the seed of a model to draw the second sample.
+
+It exceeds the number that ``setup`` adds for repetitions of a run, so the seeds stay apart.
+"""
 
 
 def _first(request: Asked) -> Attempt:
@@ -27,9 +30,9 @@ def _first(request: Asked) -> Attempt:
 
 
 def _disputed_claim(asker: Asker, first: Attempt) -> Claim | None:
-    """Return the claim that ``regenerated-rag`` reconsiders.
+    """Return the claim that ``regenerated-rag`` reconsiders, or None if no claim is disputed.
 
-    If a model would choose the claim, the worst claim is returned instead, to save the call.
+    If the run has a model choose the claim, the worst claim is returned instead, to save the call.
     """
     report = first.report
     if report is None or report.reconsider is None:

@@ -18,6 +18,7 @@ from conflictscore.prompts import material
 from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together
 
+# a reader that keeps its opinion is told to reply with this word alone
 _KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
 _ROUNDS = 3  # the maximum number of rounds, as in the paper
 _OPINION_TOKENS = 160
@@ -52,6 +53,8 @@ async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
         reply = await ask(_AGAIN, [document], _OPINION_TOKENS, **fields)
         new_opinions[number] = before if _KEEP.match(reply) else reply
 
+    # the functions above read these variables; each round fills ``new_opinions`` anew, so that all
+    # readers of a round see the same summary
     opinions, summary, rounds = dict[int, str](), "", 0
     while rounds < _ROUNDS:
         rounds += 1

@@ -17,6 +17,8 @@ async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
     question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
+    # the usage when the last permitted answer was given, to tell the cost of checking that answer;
+    # empty if the loop ended earlier
     at_last: list[Mapping[str, Usage]] = []
     with asker.usage() as usage_by_model:
 
@@ -61,7 +63,7 @@ GUARDED_RAG = BenchmarkMethod(name="guarded-rag", ask=_loop, looks_again=True)
 
 
 async def _told_to_watch(asker: Asker, request: Asked) -> dict[str, Any]:
-    """Give a single answer, using a prompt that warns of conflicts (Tables 12 and 15)."""
+    """Give a single answer, using a prompt that warns of conflicts (the paper's Tables 12, 15)."""
     return await asker.answer_from(request.question, request.documents, Method.CONTROL_RAG)
 
 
@@ -69,6 +71,7 @@ CONTROL_RAG = BenchmarkMethod(name="control-rag", ask=_told_to_watch)
 
 
 def _revising(context: RunContext) -> SelfCorrectionGraph:
+    """Build the loop that corrects passages in place, hedges open questions and has a guard."""
     settings = context.settings.replace(
         max_rounds=max(1, context.settings.max_rounds),
         regeneration="revise",
@@ -81,6 +84,7 @@ def _revising(context: RunContext) -> SelfCorrectionGraph:
 
 
 async def _revise(asker: Asker, request: Asked) -> dict[str, Any]:
+    """Correct the disputed passages of the loop's first answer."""
     if request.first is None:
         raise ValueError("revised-rag needs the loop's first answer, but the loop has not run")
     start = graph_input(request.question, request.documents)

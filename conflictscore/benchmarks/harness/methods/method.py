@@ -42,7 +42,7 @@ class BenchmarkMethod:
     forms: tuple[Form, ...] = ("multiple-choice", "mc1", "mc2", "free-form")
     """The forms of questions that the method can answer."""
     looks_again: bool = False
-    """Whether the method reconsiders the loop's first answer."""
+    """Whether the method reconsiders the loop's first answer (takes a second look at it)."""
     own_judge: bool = False
     """Whether the method's answers are judged by a criterion of their own. The judge is then the
     method's judge in ``Benchmark.judges``."""

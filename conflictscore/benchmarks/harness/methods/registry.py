@@ -99,6 +99,7 @@ _OURS = {
 USUAL_METHODS = (*_LOOP_METHODS, "balanced", "super-balanced")
 """The methods that are run by default, if the benchmark offers them."""
 
+# a method of the same name in another package is ignored, so a name of ours keeps its meaning
 _installed = {
     point.name: MethodEntry(
         f"a method of {point.dist.name if point.dist else point.module}", point.value
@@ -107,6 +108,7 @@ _installed = {
     if point.name not in _OURS
 }
 METHODS: dict[str, MethodEntry] = {**_OURS, **_installed}
+"""All methods by name; a program may add its own at any time."""
 
 COMMON_METHODS = (*_LOOP_METHODS, *_CONTROLS, *_installed)
 """The methods that every benchmark offers."""
@@ -119,7 +121,7 @@ COMPARED = (
 """The comparisons besides those with ``rag``; each is made if both of its methods were run.
 
 The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
-controls.
+controls, to tell the effect of the evidence from that of asking twice.
 """
 
 LOOP_METHODS = tuple(_LOOP_METHODS)

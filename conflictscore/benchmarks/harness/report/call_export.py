@@ -28,6 +28,7 @@ def export_calls(runs: Iterable[Path], out: Path) -> int:
         raise InputError(f"{out}: calls are exported as .jsonl; give a name with that ending")
     count = 0
     try:
+        # a reply may contain a lone surrogate, which UTF-8 cannot encode
         with open(out, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:
             for line in _lines(runs):
                 file.write(line)

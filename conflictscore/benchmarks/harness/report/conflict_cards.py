@@ -22,9 +22,9 @@ _OUTCOMES: tuple[tuple[str, Callable[[PaperTransitions], tuple[int, int]]], ...]
     ("harms_of_conflict", lambda paper: (paper.harms, paper.conflict)),
     ("recovered_of_wrong", lambda paper: (0, 0)),
 )
-"""The rows of the table, each with the paper's count and total.
+"""The rows of the table: fields of ``Transitions``, each with the paper's count and total.
 
-The paper does not report the last row.
+The paper does not report the last row, so its total is 0.
 """
 
 _BY_CLAIMS = (

@@ -258,7 +258,7 @@ def _cell(cell: Any) -> Any:
 
 
 def _tables(run: ReportRun) -> Iterator[Card]:
-    """Yield the tables of a run; a table without a title gets the title of the previous one."""
+    """Yield the tables of a run; a table without a title continues the previous one."""
     title = ""
     for cards in sections(run.figures, run.paper, run.results).values():
         for card in cards:

@@ -17,7 +17,7 @@ from conflictscore.benchmarks.registry import BENCHMARKS
 from conflictscore.reporting.figure_text import counted, p_value, points, span
 
 _WIDTH_IN_ERRORS = 2 * 1.96
-"""The width of a 95 % interval, in standard errors."""
+"""The width of a 95 % interval, in standard errors, if the mean is normally distributed."""
 
 NEEDED_PAIRS = next(pairs for pairs in count(1) if 2 * 0.5**pairs < ALPHA)
 """The fewest differing pairs with which the exact McNemar test can yield a p-value below 0.05.
@@ -79,9 +79,8 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
     )
     yield _by_chance(pair, differing, is_significant=is_significant)
     paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
-    if (
-        not is_significant and pair.difference.value
-    ):  # a gain of the observed size never exceeds the share of changes
+    # if the methods differ by 0 on average, there is no gain for which to plan
+    if not is_significant and pair.difference.value:
         yield from _needed(pair, paper_difference, is_graded=is_graded)
     if paper is not None and paper_difference is not None and pair.difference.low is not None:
         place = "inside" if _holds(pair.difference, paper_difference) else "outside"
@@ -111,6 +110,7 @@ def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) ->
     """Say how many questions would show the gain if answers keep changing at this rate."""
     gains = dict.fromkeys(g for g in (paper_difference, pair.difference.value) if g)
     if is_graded:
+        # the figures contain no standard deviation, so it is derived from the interval
         width = (pair.difference.high or 0.0) - (pair.difference.low or 0.0)
         spread = width * sqrt(pair.n) / _WIDTH_IN_ERRORS
         counts_by_gain = [(gain, questions_needed_graded(spread, gain)) for gain in gains]
@@ -132,6 +132,7 @@ def _bounds(difference: Interval) -> str:
 
 
 def _holds(interval: Interval, number: float) -> bool:
+    """Return whether the interval contains a number; without bounds, it contains none."""
     return (
         interval.low is not None
         and interval.high is not None

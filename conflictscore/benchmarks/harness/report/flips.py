@@ -1,4 +1,8 @@
-"""Classifies changed answers as corrections, harms or neither."""
+"""Classifies changed answers as corrections, harms or neither.
+
+A *flip* is an answer that differs from the first answer. A *second look* is a method that
+reconsiders the first answer.
+"""
 
 from enum import StrEnum
 
@@ -9,7 +13,7 @@ from conflictscore.benchmarks.harness.statistics import changes
 
 
 def second_looks() -> tuple[str, ...]:
-    """Return the methods that reconsider the first answer, the most informative one first.
+    """Return the methods that reconsider the first answer, in the order of tables.
 
     The methods are looked up at every call, so a method that is registered later is included at
     once.
@@ -31,11 +35,10 @@ class FlipKind(StrEnum):
 
 
 def second_look(question_result: QuestionResult) -> str | None:
-    """Return the method that best shows the effect of reconsidering, if such a method was run.
+    """Return the first method of :func:`second_looks` that was run, or None if none was run.
 
-    The method is ``regenerated-rag``, if it was run. Otherwise it is the next method of
-    :func:`second_looks` that was run. If that method is ``guarded-rag``, the changes that its guard
-    rejected are unknown.
+    The order of tables begins with ``regenerated-rag``, which shows every change. ``guarded-rag``
+    does not show the changes that its guard rejected.
     """
     return next((method for method in second_looks() if method in question_result.methods), None)
 

@@ -33,6 +33,7 @@ class AnswerVerdict(StrEnum):
 
 
 _DOCUMENT = "Document "
+"""The word before each number in stored reviews, as in ``Document 2``."""
 _Numbered = Annotated[
     int, Field(ge=1), BeforeValidator(lambda number: str(number).removeprefix(_DOCUMENT))
 ]

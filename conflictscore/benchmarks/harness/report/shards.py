@@ -40,7 +40,10 @@ def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list
 
 
 def _settings(run: ReportRun) -> str:
-    """Return the settings that shards have in common, as text; empty for logged runs."""
+    """Return the settings that shards have in common, as text; empty for logged runs.
+
+    The selection of questions is left out, since it differs between the parts of a file.
+    """
     if run.benchmark in ("", LIVE):
         return ""
     configuration = {**(run.manifest.get("configuration") or {}), "selection": None}
@@ -53,11 +56,13 @@ def _hashes(run: ReportRun) -> Mapping[str, str]:
 
 
 def _is_data(name: str) -> bool:
+    """Return whether a hash is that of a question file, such as ``data`` or ``data of run-1``."""
     return name.split()[0] == "data"
 
 
 def _are_shards(group: Sequence[ReportRun]) -> bool:
     """Return whether each run has its own data file and shares no question with another run."""
+    # a run without such a hash ("[]"), such as one from Python, might have any questions
     data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
     if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
         return False
@@ -67,11 +72,11 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
         for question in _ids(run):
             if question in owners:
                 overlaps.append((question, owners[question], run))
-            owners.setdefault(question, run)
+            owners.setdefault(question, run)  # the first run with a question is named in the error
     if not overlaps:
         return True
-    if len({frozenset(_ids(run)) for run in group}) == 1:  # different files, same questions
-        return False
+    if len({frozenset(_ids(run)) for run in group}) == 1:
+        return False  # different files with the same questions: the runs may form a study
     raise _overlap_error(overlaps)
 
 

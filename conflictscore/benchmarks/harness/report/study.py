@@ -211,6 +211,7 @@ def _temperature(run: ReportRun) -> float | None:
 
 
 def _with_holm(pairs: Sequence[PooledPair]) -> Iterator[PooledPair]:
+    """Yield the pairs with Holm's adjustment; a significant pair needs no more questions."""
     p_values = [pair.p_value for pair in pairs if pair.p_value is not None]
     holm_values = iter(holm(p_values))
     for pair in pairs:
@@ -249,7 +250,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
         p = mean_sign_flip(list(by_question.values()))
     difference = mean_interval(means)
     between, by_chance = _between(by_run)
-    spread = stdev(means) if len(means) > 1 else 0.0
+    spread = stdev(means) if len(means) > 1 else 0.0  # 0 means that no number can be computed
     questions_to_show = questions_needed_graded(spread, difference.value or 0.0)
     return PooledPair(
         method=method,
@@ -279,7 +280,12 @@ def _comparison(run: ReportRun, key: _PairKey) -> Paired:
 
 
 def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
-    """Compute the deviation between runs, and the deviation that residuals alone would cause."""
+    """Compute the deviation between runs, and the deviation that residuals alone would cause.
+
+    The residuals are what remains of each question's difference in each run after subtracting the
+    run's mean and the question's mean (two-way layout). Both figures are None if there are fewer
+    than two runs or two common questions.
+    """
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
     if len(questions) < 2:
@@ -297,6 +303,7 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
+    """Yield the agreement of each method that at least two runs have."""
     for method in second_looks():
         flips_by_question = defaultdict[str, list[bool]](list)
         # an answer can only have changed if the run has first answers too
@@ -320,11 +327,13 @@ def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
 
 
 def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
+    """Compare the verdicts of different runs on the same texts and on the same changes."""
     answers = defaultdict[tuple[str, ...], list[float]](list)
     flips = defaultdict[tuple[str, ...], list[float]](list)
     counted_judgements: set[tuple[str, ...]] = set()
     for run in runs:
         of = run.manifest.get("configuration") or {}
+        # a repetition of a run samples its verdicts anew, so its judge counts as another one
         judge = f"{of.get('answer_judge')} {of.get('replicate')}"
         for question_result in run.results:
             verdict_by_text = {}
@@ -343,7 +352,11 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 
 
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
-    """Return each text that was judged, its verdict, and whether the verdict came from a cache."""
+    """Return each text that was judged, its verdict, and whether the verdict came from a cache.
+
+    Chosen options are left out, since no judge is needed for them. So are answers that are judged
+    by a criterion of their own.
+    """
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)
         for name, method_result in question_result.methods.items()
@@ -353,6 +366,7 @@ def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, f
 
 
 def _flips(question_result: QuestionResult) -> set[tuple[str, str]]:
+    """Return the texts before and after each change."""
     return {
         (_text(question_result.methods[BASELINE]), _text(question_result.methods[method]))
         for method in second_looks()

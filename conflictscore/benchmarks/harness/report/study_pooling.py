@@ -63,7 +63,9 @@ class PooledTransitions(Record):
     Only questions that the method answered are counted.
     """
     retained: Interval
+    """The share of unchanged answers, among ``answers``."""
     revised: Interval
+    """The share of changed answers, among ``answers``."""
     corrected: Interval
     """The share of changes from wrong to right, among revised answers judged before and after."""
     harmed: Interval
@@ -82,7 +84,9 @@ class CategoryGain(Record):
     corrected: int
     """The number of corrections in all runs together."""
     harmed: int
+    """The number of harms in all runs together."""
     p_value: float | None
+    """The p-value of the test that is used for pairs of the study."""
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all categories and methods of the study."""
 
@@ -96,7 +100,10 @@ class PooledScores(Record):
 
 
 def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
-    """Compute every method's level on every measure."""
+    """Compute every method's level on every measure.
+
+    A question counts with the mean of the runs that judged it, however many these are.
+    """
     for method in _methods(runs):
         for measure in runs[0].figures.measures:
             by_question = defaultdict[str, list[float]](list)
@@ -256,6 +263,7 @@ def _methods(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def _paired_methods(runs: Sequence[ReportRun]) -> list[str]:
+    """Return the methods that are compared with the baseline, by the same criterion."""
     methods = _methods(runs)
     if BASELINE not in methods:
         return []

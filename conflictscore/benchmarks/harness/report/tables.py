@@ -39,7 +39,10 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""If the number of categories is in this range, they are shown even without ``verbose``."""
+"""If the number of categories is in this range, they are shown even without ``verbose``.
+
+A single category is the whole run.
+"""
 _SHOWN_REASONS = 5
 """The maximum number of reasons for failures that are shown without ``verbose``."""
 
@@ -304,7 +307,8 @@ def _coverage(figures: Figures) -> str:
     )
     answers = sum(m.questions - m.failed for m in figures.methods if m.method == BASELINE)
     answers_without_score = max(0, answers - coverage.n)
-    share = coverage.value if coverage.value == 1 else min(coverage.value, 0.999)  # not "100.0 %"
+    # a share below 1 is never rounded up to 100.0 %
+    share = coverage.value if coverage.value == 1 else min(coverage.value, 0.999)
     return (
         f"coverage of the first answers: {percent(share)} % of their pairs were labelled"
         f" ({interval_text}{counted(coverage.n, 'answer')})"

@@ -34,10 +34,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent
+"""The folder with the templates, the style sheet and the script of the page."""
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:;"
     " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types"
 )
+"""The page's content security policy: only its own style and script run, and it loads nothing.
+
+The page shows untrusted texts, which could otherwise load or run something.
+"""
 _DIFFED_PAIRS = 100_000
 """Two texts are compared only if they have at most this number of pairs of equal words.
 

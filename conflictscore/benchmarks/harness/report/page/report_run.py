@@ -18,6 +18,7 @@ from conflictscore.records import Answer, Run, RunStatus, Usage
 from conflictscore.reporting.run_log import LoggedRun
 
 LIVE = "live runs"
+"""The benchmark's name in the report of logged runs, which belong to no benchmark."""
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
+    """Return the CS-C and CS-R of each of the method's answers that have both."""
     reports = [
         answer.report
         for question_result in run.results
@@ -122,10 +123,11 @@ def _shares(scores: Sequence[float]) -> list[float]:
 
 
 _BANDS: Final = ("0", "to .25", "to .5", "to .75", "to 1")
+"""The names of the bands of CS-R; see :func:`_band`."""
 
 
 def _by_score(run: ReportRun, stem: str) -> Picture | None:
-    """Plot how often first answers are right, by CS-R.
+    """Plot how often first answers are right, by CS-R; hedged answers count as right.
 
     The plot shows whether the score predicts which answers are right.
     """
@@ -234,6 +236,7 @@ def _tokens(run: ReportRun, method: str) -> float | None:
 
 
 def _file_name(name: str) -> str:
+    """Return a run's name as a part of a file name, short enough for any file system."""
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:60] or "run"
 
 

@@ -81,6 +81,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
     )
 
     def draw(figure: "Figure") -> None:
+        # the names beside and above the bars need room; the bars are 4.6 inches apart
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
         below = _name_changes(figure, counts)
         lay_out(figure, 4.6 + 2 * margin, 3.4 + below, Margins(0.0, 0.0, 0.1 + below, 0.1))
@@ -128,11 +129,13 @@ def _node_starts(
 
 
 _OPACITY: Final = 0.45
+"""The opacity of the bands, which lets crossing bands be seen."""
 _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
+"""The colour of the bar of each state; yellow lies between right and wrong."""
 
 
 def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
-    """Draw a curved band from the left bar to the right bar."""
+    """Draw a curved band from the left bar to the right bar, between their inner edges."""
     steps = [step / 40 for step in range(41)]
     upper = [start + (end - start) * _bend(step) for step in steps]
     axes.fill_between(
@@ -175,6 +178,7 @@ def _name_changes(figure: "Figure", counts: Mapping[tuple[str, str], int]) -> fl
 
 
 def _change_name(before: str, after: str) -> str:
+    """Return the words for a change of state, such as ``corrected`` or ``wrong to hedged``."""
     if before == after:
         return f"stay {before}"
     names = {("wrong", "right"): "corrected", ("right", "wrong"): "harmed"}
@@ -182,6 +186,7 @@ def _change_name(before: str, after: str) -> str:
 
 
 def _flow_color(before: str, after: str) -> str:
+    """Return blue for a change for the better, vermilion for the worse, and grey for no change."""
     if before == after:
         return NEUTRAL
     return GOOD if after == "right" or before == "wrong" else BAD
