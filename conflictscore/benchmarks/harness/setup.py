@@ -120,8 +120,9 @@ class Setup:
         if settings.temperature is not None and not 0 <= settings.temperature <= 2:
             raise InputError(f"temperature is {settings.temperature}; give 0 to 2")
         looks_again = any(method.step == LOOP and method.looks_again for method in methods)
-        again = loop if looks_again else loop.replace(max_rounds=0)
-        context = open_run(model, retriever, again, effort_needed=False, **models)
+        # without a method that needs it, no second answer is paid for
+        rounds = loop if looks_again else loop.replace(max_rounds=0)
+        context = open_run(model, retriever, rounds, effort_needed=False, **models)
         if settings.temperature is not None and not takes_temperature(context.generator):
             raise InputError(f"{context.generator.name} takes no temperature; leave it out")
         grader = context.decomposer
@@ -157,7 +158,12 @@ class Setup:
         """Whether the loop's last answer is scored and, if it gives no reason, explained.
 
         As in the paper, the last answer is not scored, unless a method of the run needs the score.
+        If no method of the loop asks again, the first answer is also the last one, and methods that
+        start from it need its score: without one, no claim is disputed, and they would do nothing.
         """
+        methods = map(method_of, self.settings.methods)
+        if self.context.settings.max_rounds == 0:
+            return any(method.begins_with_first for method in methods)
         return "guarded-rag" in self.settings.methods
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:

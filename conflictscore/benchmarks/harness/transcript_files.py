@@ -107,6 +107,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except zlib.error:
         raise InputError(f"{path}: damaged after line {number} (not gzip)") from None
+    if decompress.unused_data:
+        raise InputError(f"{path}: damaged after line {number} (further bytes after the end)")
     if rest or not decompress.eof:
         raise TornTranscriptError(
             f"{path}: incomplete after line {number}, because the run was killed or is still"

@@ -138,12 +138,12 @@ def _scores(
             for method_result in _of(question_results, method)
             if method_result.report is not None
         ]
-        scored_reports = [r for r in reports if r.cs_c is not None and r.cs_r is not None]
-        if scored_reports:
+        scores = [(r.cs_c, r.cs_r) for r in reports if r.cs_c is not None and r.cs_r is not None]
+        if scores:
             yield MethodScores(
                 method=method,
-                cs_c=mean_interval([float(report.cs_c or 0.0) for report in scored_reports]),
-                cs_r=mean_interval([float(report.cs_r or 0.0) for report in scored_reports]),
+                cs_c=mean_interval([cs_c for cs_c, _ in scores]),
+                cs_r=mean_interval([cs_r for _, cs_r in scores]),
             )
 
 

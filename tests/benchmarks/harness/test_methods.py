@@ -184,6 +184,18 @@ class TestControls:
         assert pairs["regenerated-rag", "placebo"].corrected == 0
         assert quiz.by_lamp["generate", 0] == 3, "first, control and once more"
 
+    @pytest.mark.parametrize("control", ["resample", "placebo"])
+    async def test_they_need_no_other_second_look_in_the_run(
+        self, control: str, tmp_path: Path
+    ) -> None:
+        quiz = Quiz()
+        run = await run_quiz(tmp_path / "run", quiz, lamps(2), methods=("rag", control))
+        assert [result.conflict for result in run.results] == [True, True]
+        answers = [
+            quiz.by_lamp[step, lamp] for step in ("generate", "regenerate") for lamp in (0, 1)
+        ]
+        assert sum(answers) == 4, "a first and a second answer to each question"
+
     async def test_without_a_disputed_claim_nothing_is_asked_again(self, tmp_path: Path) -> None:
         quiz = Quiz()
         agreeing = lamps(2, disagreeing=False)

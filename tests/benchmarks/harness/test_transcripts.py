@@ -220,3 +220,11 @@ def test_a_line_of_another_form_is_damaged(line: str, tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(f"{line}\n".encode()))
     with pytest.raises(InputError, match="line 1: damaged"):
         list(read_transcript(path))
+
+
+async def test_bytes_after_the_end_of_a_transcript_are_not_ignored(tmp_path: Path) -> None:
+    await run_quiz(tmp_path / "run", Quiz(), lamps(1))
+    [path] = session_files(tmp_path / "run")
+    path.write_bytes(path.read_bytes() * 2)  # two sessions, joined by hand
+    with pytest.raises(InputError, match="further bytes after the end"):
+        list(read_transcript(path))
