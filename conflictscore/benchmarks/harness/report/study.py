@@ -80,8 +80,9 @@ class PooledPair(Record):
     needed: int | None = None
     """The number of questions with which a study has an 80 % chance of showing the difference.
 
-    It is computed for a paired t-test of the questions' means. The study is assumed to have as many runs as this one. The number is None if the difference is
-    already significant, or if no more questions are needed.
+    It is computed for a paired t-test of the questions' means. The study is assumed to have as many
+    runs as this one. The number is None if the difference is already significant, or if no more
+    questions are needed.
     """
 
 
