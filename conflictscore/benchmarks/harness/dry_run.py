@@ -54,8 +54,8 @@ _SAMPLE = 30
 """The maximum number of questions on which an estimate runs the steps, to keep it short."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
-"""The assumed numbers of tokens in the thinking of a reasoning model before each reply, in the JSON
-reply of a judge, and in the overhead of a chat message."""
+"""Assumed numbers of tokens, in this order: the thinking of a reasoning model before each reply,
+the JSON reply of a judge, and the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",

@@ -22,10 +22,7 @@ _MOST = 10_000_000
 _RESAMPLES = 9_999
 """The number of bootstrap samples of an interval, which is scipy's default."""
 _MOST_SUMS = 500_000
-"""The maximum absolute sum for which :func:`sign_flip` stores a probability per sum.
-
-With 800 questions, the test then takes about a second.
-"""
+"""The largest sum for which :func:`sign_flip` stores a probability per sum, in 8 megabytes."""
 
 
 def require_statistics() -> None:
@@ -140,8 +137,8 @@ def sign_flip(totals: Sequence[int]) -> float | None:
     counted, adding one question at a time. Returns 1 if all totals are 0, and None if there are
     none.
 
-    If the totals add up to more than ``_MOST_SUMS``, they are divided by a whole number and
-    rounded, since there is one probability per possible sum. The tail then starts lower by the
+    If the absolute totals add up to more than ``_MOST_SUMS``, they are divided by a whole number
+    and rounded, since there is one probability per possible sum. The tail then starts lower by the
     largest possible rounding error, so p may be slightly too large, but never too small.
     """
     if not totals:
@@ -154,8 +151,8 @@ def sign_flip(totals: Sequence[int]) -> float | None:
     steps = [round(abs(total) / unit) for total in totals if total]
     observed_sum, rounding_error = abs(sum(totals)), 0
     if unit > 1:
-        # the observed sum and any other sum are each off by at most half a unit per question
-        observed_sum, rounding_error = observed_sum // unit, len(steps)
+        # any sum of rounded totals is off by at most half a unit per question
+        observed_sum, rounding_error = observed_sum // unit, -(-len(steps) // 2)
     chances, reach = np.ones(1), 0
     for step in steps:
         after = np.zeros(len(chances) + 2 * step)  # one chance per sum, from -reach to reach
