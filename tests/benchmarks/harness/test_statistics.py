@@ -138,6 +138,7 @@ def test_uneven_numbers_of_runs_do_not_need_a_probability_for_each_of_billions_o
     # the least common multiple of 21 to 30 runs exceeds 10**9, so the exact table would not fit
     values = [[sign * float(run % 3 == 0) for run in range(21 + n % 10)] for n in range(12)]
     p = mean_sign_flip(values)
+    assert p is not None
     assert p == pytest.approx(2 / 2**12, rel=0.02)
     even = mean_sign_flip([[sign / 1.0] * 2] * 12)
     assert even is not None
