@@ -22,8 +22,9 @@ from conflictscore.answering.claim_coverage import (
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.claim_roles import exchanged_roles
+from conflictscore.answering.declining import asserts_nothing
 from conflictscore.answering.json_claims import claims_of_values
-from conflictscore.answering.languages import asserts_nothing, yes_or_no
+from conflictscore.answering.languages import yes_or_no
 from conflictscore.answering.meta_claims import about_the_world
 from conflictscore.answering.statements import affirms, denies, numbers_in, opposite, telling_terms
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError

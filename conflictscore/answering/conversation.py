@@ -62,19 +62,21 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     room = (
         model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken_indices)
     )
-    shown_indices: list[int] = []
+    n_shown = 0
     for index in reversed(spoken_indices):
         room -= sizes[index]
         if room < 0:
             break
-        shown_indices.insert(0, index)
-    if len(shown_indices) < len(spoken_indices):
-        while shown_indices and turns[shown_indices[0]].role == "assistant":
-            del shown_indices[0]
-    shown_turns = (
-        t for index, t in enumerate(turns) if t.role == "system" or index in shown_indices
-    )
-    return Conversation(tuple(shown_turns), left_out=len(spoken_indices) - len(shown_indices))
+        n_shown += 1
+    n_left_out = len(spoken_indices) - n_shown
+    if n_left_out:
+        for index in spoken_indices[n_left_out:]:
+            if turns[index].role != "assistant":
+                break
+            n_left_out += 1
+    left_out = frozenset(spoken_indices[:n_left_out])
+    shown_turns = (turn for index, turn in enumerate(turns) if index not in left_out)
+    return Conversation(tuple(shown_turns), left_out=n_left_out)
 
 
 def read_after(messages: Sequence[BaseMessage], prompt: str) -> str:

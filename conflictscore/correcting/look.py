@@ -8,7 +8,7 @@ is weighed.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conflictscore.answering.languages import asserts_nothing
+from conflictscore.answering.declining import asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from conflictscore.answering.languages import language_of, without_agreement
+from conflictscore.answering.declining import without_agreement
+from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import (
     answer_span,
     is_about,

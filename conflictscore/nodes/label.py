@@ -163,13 +163,17 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
     """Return the evidence for statements that this round put into the answer, by their text.
 
-    They were labelled when their passages were reconsidered.
+    They were labelled when their passages were reconsidered. A statement with a pair that could not
+    be labelled then is labelled again.
     """
     evidence_by_text: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):
         for look in change.looks:
-            rivals = look.candidates[1:]
-            evidence_by_text |= {rival.statement: rival.evidence for rival in rivals}
+            evidence_by_text |= {
+                rival.statement: rival.evidence
+                for rival in look.candidates[1:]
+                if not rival.evidence.unlabelled
+            }
             if look.tells_several:
                 sentence = told_evidence(look)
                 evidence_by_text[sentence.claim.text] = sentence

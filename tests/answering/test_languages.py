@@ -2,12 +2,11 @@
 
 import pytest
 
+from conflictscore.answering.declining import asserts_nothing, without_agreement
 from conflictscore.answering.languages import (
-    asserts_nothing,
     denies_in_any,
     language_of,
     opposite_word,
-    without_agreement,
 )
 from conflictscore.answering.statements import opposite
 
@@ -21,6 +20,9 @@ from conflictscore.answering.statements import opposite
         (("プールは冬に開いています。",), "ja"),
         (("1871.", "Seit wann ist das Bad offen, und von wem?"), "de"),
         (("1871.",), None),
+        (("The company 华为 (Huawei) was founded in 1987.",), "en"),
+        (("The word ラーメン is in the dictionary.",), "en"),
+        (("Huawei公司成立于1987年。",), "zh"),
     ],
 )
 def test_a_language_is_told_by_its_script_or_its_frequent_words(
@@ -63,6 +65,9 @@ def test_a_refusal_a_greeting_and_a_question_back_assert_nothing(text: str) -> N
         "The committee could not agree.",
         "Sure enough, the pool was built in 1931.",
         "I know that it was built in 1931.",
+        "The documents do not mention the architect; the tower burned down in 1931.",
+        "I am not sure who drew it, but the map was printed in Kell.",
+        "Ich weiß es nicht genau, aber das Bad wurde 1931 gebaut.",
     ],
 )
 def test_a_statement_of_the_world_asserts_something(text: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.errors import BudgetError
 from conflictscore.nodes.label import label
-from conflictscore.records import Attempt, FurtherSearch
+from conflictscore.records import Attempt, Candidate, FurtherSearch, SecondLook
 from tests.nodes.steps import SPENT, Judge, attempt, claim_with, revision, running, scored, setting
 
 
@@ -91,3 +91,24 @@ async def test_labels_take_the_time_there_is_and_further_ones_leave_some_for_a_s
     assert further_late["notes"][1].endswith(
         f": none of their pairs could be labelled ({left_out})"
     )
+
+
+async def test_a_winner_with_a_pair_that_could_not_be_labelled_is_labelled_again() -> None:
+    own, winner, other = claim_with("--", "old"), claim_with("+?", "new"), claim_with("++", "done")
+    looks = tuple(
+        SecondLook(
+            question="When?",
+            candidates=(Candidate(evidence=own), Candidate(evidence=rival)),
+            decision="replace",
+            rival=1,
+        )
+        for rival in (winner, other)
+    )
+    change = revision("old", "new", round=1, looks=looks)
+    judge = Judge(new="++")
+    state = state_of(["new", "done"], attempt(scored(own)), changes=[change.to_json()])
+
+    update = await label(state, running(setting(labeler=judge)))
+
+    assert sides(update) == ["++", "++"]
+    assert {text for text, _ in judge.asked} == {"new"}
