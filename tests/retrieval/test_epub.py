@@ -35,7 +35,7 @@ def test_pictures_are_marked_and_missing_chapters_noted() -> None:
     text, _, notes = read(data)
     assert text == "[image]\n\na [image: a mast]"
     assert [note.kind for note in notes] == [NoteKind.NOT_IN_WORDS, NoteKind.NOT_IN_WORDS]
-    assert notes[1] == "log.epub: a chapter is missing or not a page of text"
+    assert notes[1] == "log.epub: a chapter is missing, damaged or not a page of text"
 
 
 def test_a_chapter_is_read_once() -> None:

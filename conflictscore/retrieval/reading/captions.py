@@ -1,6 +1,7 @@
 """Reads the text of captions (.srt, .vtt), without cue numbers, times or styles."""
 
 import re
+from collections.abc import Iterator, Sequence
 from html import unescape
 
 from conflictscore.retrieval.reading.texts import RichText
@@ -10,31 +11,50 @@ _TIMES = re.compile(r"[ \t]{0,9}(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]{0,9}-
 _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORECASE)
 # Tags of captions, and commands in braces such as "{\an8}".
 _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
-
-
+# The pronunciation of a word, which is drawn above it.
 _PRONUNCIATION = re.compile(r"<rt(?:\.[^<>\s]{0,99})?>[^<>\n]{0,200}(?:</rt>|(?=</ruby>))")
+_MOST_REPEATED = 4  # lines; a cue on a screen has at most about three
 
 
 def read_captions(source: str) -> RichText:
-    """Return the displayed lines in order; a line that the next cue repeats appears once.
+    """Return the displayed lines in order; lines that the next cue repeats appear once.
 
     Comments and styles in .vtt files are left out. The name of each speaker is put before their
     words.
     """
     shown: list[str] = []
-    is_cue = False
-    lines = source.split("\n")
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        if _TIMES.match(line):
-            is_cue = True
-        elif not line.strip():
-            is_cue = False
-        elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
-            words = _words(line)
-            # captions that scroll repeat the last one or two lines in the next cue
-            if words and words not in shown[-2:]:
-                shown.append(words)
+    before: list[str] = []
+    for cue in _cues(source):
+        shown += cue[_repeated(before, cue) :]
+        before = cue
     return RichText("\n".join(shown), "")
+
+
+def _cues(source: str) -> Iterator[list[str]]:
+    """Yield the lines of each cue that shows any."""
+    lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    cue: list[str] = []
+    is_cue = False
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
+        if _TIMES.match(line) or not line:
+            if cue:
+                yield cue
+            cue, is_cue = [], bool(line)
+        # some files have no blank line between a cue and the number of the next one
+        elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
+            cue += filter(None, [_words(line)])
+    if cue:
+        yield cue
+
+
+def _repeated(before: Sequence[str], cue: Sequence[str]) -> int:
+    """Return the number of lines at the start of a cue that the cue before it ends with.
+
+    Captions that scroll repeat the last lines of a cue at the start of the next one.
+    """
+    most = min(len(before), len(cue), _MOST_REPEATED)
+    counts = range(most, 0, -1)
+    return next((count for count in counts if before[-count:] == cue[:count]), 0)
 
 
 def _words(line: str) -> str:

@@ -51,7 +51,8 @@ def read_table(text: str, url: str) -> DelimitedTable:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
     if declaration := _EXCEL_SEPARATOR.match(text):
-        separators, text = declaration[1], text[declaration.end() :]
+        # the line is emptied and not removed, so that notes give the right line numbers
+        separators, text = declaration[1], text[declaration.end() - 1 :]
     first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
     names: list[str] = []
     by_count = sorted(separators, key=first_line.count, reverse=True)
@@ -102,7 +103,9 @@ def _escape_of(text: str, separator: str, quote: str) -> str | None:
     escaped_quote = f"\\{quote}"
     if escaped_quote not in text:
         return None
-    plain = sum(text.count(f"{escaped_quote}{end}") for end in (separator, "\n", "\r"))
+    # before the end of a cell, the backslash is the cell's own, as in "C:\\logs\\"
+    plain = sum(text.count(f"{escaped_quote}{end}") for end in (separator, "\n"))
+    plain += text.endswith(escaped_quote)
     return "\\" if text.count(escaped_quote) > plain else None
 
 
@@ -162,6 +165,8 @@ def _unquoted_rows(
 ) -> Iterator[DelimitedRow]:
     reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
     for number, cells in enumerate(reader, line):
+        if number - line >= MOST_ROWS:
+            raise InputError(f"{url}, line {number}: more than {MOST_ROWS:,} rows; split the file")
         fault = ""
         if number == line:
             fault = "a quotation mark is not closed; from here on, each line was read as a row"

@@ -5,6 +5,7 @@ We tried them on 16 small test files, each with one kind of markup. python-docx 
 correctly, mammoth 10, markitdown 11 and docx2python 13.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -108,6 +109,7 @@ class _Ground(NamedTuple):
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
     fields: WordFields = WordFields(set(), {})
     described: str = ""  # the author's alternative text for a picture
+    font: str = ""  # empty if it is the document's default font
 
 
 class _Walk:
@@ -120,6 +122,7 @@ class _Walk:
         self._numbering = Numbering(self._part("numbering"))
         self._notes: dict[tuple[str, str], str] = {}
         self._note_texts: dict[tuple[str, str], Element] = {}
+        self._note_counts: Counter[str] = Counter()
         self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
@@ -176,7 +179,9 @@ class _Walk:
                 yield self._mark(each, "")
             elif name in ("oMath", "oMathPara"):
                 yield from filter(str.strip, [formula(each)])
-            elif name not in _LEFT_OUT:
+            elif name == "AlternateContent":
+                yield from self._lines(chosen(each), dark_ground)
+            elif name not in _LEFT_OUT and not _is_placeholder(each):
                 yield from self._lines(each, dark_ground)
         yield from filter(str.strip, numbered(number, initial))
 
@@ -232,11 +237,10 @@ class _Walk:
             down, along = child(kind, "vMerge"), child(kind, "hMerge")
             if along is not None and attribute(along, "val") != "restart" and cells:
                 cells[-1] = cells[-1]._replace(columns=cells[-1].columns + 1)
-            elif down is not None and attribute(down, "val") != "restart":
-                if column in above:
-                    number, place = above[column]
-                    origin = rows[number][place]
-                    rows[number][place] = origin._replace(rows=origin.rows + 1)
+            elif down is not None and attribute(down, "val") != "restart" and column in above:
+                number, place = above[column]
+                origin = rows[number][place]
+                rows[number][place] = origin._replace(rows=origin.rows + 1)
             else:
                 text = " ".join(self._lines(cell, dark_ground or has_fill(kind)))
                 above[column] = len(rows), len(cells)
@@ -250,14 +254,16 @@ class _Walk:
         for each in parent:
             name = name_of(each)
             is_unseen = name in _LEFT_OUT or each in ground.fields.unseen
-            if is_unseen or is_on(child(each, "sdtPr"), "showingPlcHdr"):
+            if is_unseen or _is_placeholder(each):
                 continue
             if name == "r":
                 yield self._run(each, ground)
+            elif name == "t":
+                yield with_signs(each.text or "", ground.font, self._not_in_words)
             elif each in ground.fields.drawn:
-                yield ground.fields.drawn[each]
+                yield self._counted(ground.fields.drawn[each])
             elif name in _MARKED:
-                yield self._mark(each, _alternative(parent) or ground.described)
+                yield self._mark(each, _alternative(each, parent) or ground.described)
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
@@ -279,18 +285,18 @@ class _Walk:
         if name == "relIds":
             return self._diagram(element)
         if name == "object" and (embedded := child(element, "OLEObject")) is not None:
-            return self._mark(embedded, _alternative(element))
+            shape = next((each for each in element if name_of(each) == "shape"), element)
+            return self._mark(embedded, _alternative(embedded, shape))
         return self._sign(element) if name == "sym" else None
 
     def _run(self, run: Element, ground: _Ground) -> str:
         properties = child(run, "rPr")
         if self._styles.hides(ground.paragraph, properties, ground.shaded):
             return ""
-        text = "".join(self._inline(run, ground))
+        font = self._styles.font(ground.paragraph, properties)
+        text = "".join(self._inline(run, ground._replace(font=font)))
         if not text:
             return ""
-        font = self._styles.font(ground.paragraph, properties)
-        text = with_signs(text, font, self._not_in_words)
         position = {"superscript": "^", "subscript": "_"}.get(
             self._styles.raised(ground.paragraph, properties), ""
         )
@@ -298,11 +304,17 @@ class _Walk:
 
     def _sign(self, element: Element) -> str:
         """Return a character of a symbol font as Unicode."""
-        code, font = int(attribute(element, "char") or "0", 16), attribute(element, "font")
-        # Word adds 0xF000 to the codes of a symbol font
-        text = signs_of(font or "", [code if font else code & 0xFFF])
-        if text == UNKNOWN_SIGN:
-            self._not_in_words[UNKNOWN_SIGN_NAME] += 1
+        char = attribute(element, "char") or ""
+        if not _CODE.fullmatch(char):
+            return self._counted(UNKNOWN_SIGN)
+        code, font = int(char, 16), attribute(element, "font")
+        # Word adds 0xF000 to the codes of a symbol font; without a font, they are plain characters
+        is_plain = not font and 0xF000 <= code <= 0xF0FF
+        return self._counted(signs_of(font or "", [code & 0xFFF if is_plain else code]))
+
+    def _counted(self, text: str) -> str:
+        """Return a text after counting the unknown signs in it."""
+        self._not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
         return text
 
     def _mark(self, element: Element, alternative: str) -> str:
@@ -321,7 +333,8 @@ class _Walk:
 
     def _note(self, kind: str, reference: Element) -> str:
         """Return the number of a footnote or endnote, whose text follows the body."""
-        if not any(each == kind for each, _ in self._note_texts):
+        if kind not in self._note_counts:  # the part is read once, even if it has no notes
+            self._note_counts[kind] = 0
             for note in children(self._part(f"{kind}s")):
                 if not attribute(note, "type"):
                     self._note_texts[kind, attribute(note, "id") or ""] = note
@@ -330,9 +343,8 @@ class _Walk:
             self._notes.setdefault(key, "")  # the mark follows in the text, and begins the note
             return ""
         if key not in self._notes:
-            number = 1 + sum(
-                each == kind and bool(number) for (each, _), number in self._notes.items()
-            )
+            self._note_counts[kind] += 1
+            number = self._note_counts[kind]
             self._notes[key] = roman(number) if kind == "endnote" else str(number)
         return f"[{self._notes[key]}]"
 
@@ -350,9 +362,9 @@ def _described(element: Element, ground: _Ground) -> _Ground:
     return ground if words is None else ground._replace(described=words.get("descr") or "")
 
 
-def _alternative(parent: Element) -> str:
-    """Return the author's alternative text for a picture."""
-    for each in parent.iter():
+def _alternative(picture: Element, shape: Element) -> str:
+    """Return the author's alternative text for a picture, or for the shape that it fills."""
+    for each in (*picture.iter(), shape):
         if name_of(each) in ("docPr", "cNvPr", "shape"):
             words = each.get("descr") or each.get("alt")
             if words:
@@ -360,8 +372,13 @@ def _alternative(parent: Element) -> str:
     return ""
 
 
+def _is_placeholder(element: Element) -> bool:
+    """Whether a form's control contains only Word's prompt, such as "Click here to enter text"."""
+    return is_on(child(element, "sdtPr"), "showingPlcHdr")
+
+
+_CODE = re.compile(r"[0-9A-Fa-f]{1,5}")  # five digits express every character that Word stores
 _SIGNS: dict[str, Callable[[Element], str]] = {
-    "t": lambda element: element.text or "",
     "oMath": formula,
     "tab": lambda _: "\t",
     "ptab": lambda _: "\t",

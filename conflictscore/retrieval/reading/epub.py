@@ -18,6 +18,8 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "tex
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _STYLE_LINK = re.compile(r"<link\b[^<>]{0,1000}>", re.IGNORECASE)
 _ADDRESS = re.compile(r"""\bhref\s{0,9}=\s{0,9}["']([^"'<>]{1,500})["']""", re.IGNORECASE)
+_MEDIA = re.compile(r"""\bmedia\s{0,9}=\s{0,9}["']([^"'<>]{1,200})["']""", re.IGNORECASE)
+_SCREEN = re.compile(r"\b(?:all|screen)\b|^\s{0,9}\(", re.IGNORECASE)
 _DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)
 _AS_IMAGE = "</svg><img src='image'/><svg>"
 """Replaces a picture inside an SVG drawing, as on book covers, with an HTML image outside it."""
@@ -64,6 +66,7 @@ class _Book:
         places = {each.get("id"): each for each in children(child(self._root, "manifest"))}
         pieces: list[str] = []
         pictures = missing = 0
+        fault: UnreadableError | None = None
         spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
         for reference in dict.fromkeys(each.get("idref") for each in spine):
             chapter = places.get(reference)
@@ -74,13 +77,19 @@ class _Book:
             if name not in self._names:
                 missing += 1
                 continue
-            whole = whole_text(self._page(name))
+            try:
+                whole = whole_text(self._page(name))
+            except UnreadableError as error:  # the other chapters are read all the same
+                missing, fault = missing + 1, fault or error
+                continue
             pieces.append(whole.text)
             pictures += whole.pictures
+        if fault and not any(pieces):
+            raise fault
         notes = [pictures_note(pictures)] if pictures else []
         if missing:
             count = "a chapter is" if missing == 1 else f"{missing} chapters are"
-            sentence = f"{count} missing or not a page of text"
+            sentence = f"{count} missing, damaged or not a page of text"
             notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
         return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
 
@@ -111,11 +120,16 @@ class _Book:
         return _STYLE_LINK.sub(lambda link: self._style(link[0], folder), page)
 
     def _style(self, link: str, folder: str) -> str:
-        address = _ADDRESS.search(link)
+        """Return the style sheet of a link as an element; empty if it does not style a screen."""
+        address, media = _ADDRESS.search(link), _MEDIA.search(link)
         place = self._place(folder, address[1]) if address else ""
-        if "stylesheet" not in link.lower() or place not in self._names:
+        is_for_screens = not media or bool(_SCREEN.search(media[1]))
+        if "stylesheet" not in link.lower() or place not in self._names or not is_for_screens:
             return ""
-        styles = decode(self._file.read(place)).text
+        try:
+            styles = decode(self._file.read(place)).text
+        except UnreadableError:  # a damaged style sheet hides nothing
+            return ""
         return f"<style>{styles.replace('</', '')}</style>"
 
     def _place(self, folder: str, address: str) -> str:

@@ -5,15 +5,15 @@ struck-out text and link definitions are left out, and HTML is read as on a web 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from html import unescape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conflictscore.retrieval.html.signs import marked_inline
 from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.texts import RichText, pictures_note
+from conflictscore.retrieval.reading.texts import RichText, mark, pictures_note
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -27,10 +27,15 @@ _STRUCK = re.compile(
     r"~~(?=[^\s~])(?:[^~\n]|\n(?![ \t]*\n)){1,2000}(?<=[^\s~])~~"
     r"|(?<![\w~])~(?=[^\s~/])[^~\n]{1,500}(?<=[^\s~])~(?![\w~/])"
 )
+_ATTRIBUTE = (
+    r"\s{1,99}[a-zA-Z_:][\w.:-]{0,99}"
+    r"(?:\s{0,9}=\s{0,9}(?:\"[^\"<>]{0,2000}\"|'[^'<>]{0,2000}'|[^\s\"'=<>`]{1,2000}))?"
+)
 _UNSEEN_TAG = re.compile(
-    r"<(?:(del|s|strike)\b[^<>]{0,200}|(div|p|span|section|details|ul|ol|table)\s(?:[^<>]{0,200}\s)?"
-    r"(?:hidden\b|style\s{0,9}=\s{0,9}[\"'][^<>\"']{0,200}display\s{0,9}:\s{0,9}none)[^<>]{0,200})>"
-    r".{0,20000}?</(?:\1|\2)\s{0,9}>",
+    r"<(?:(del|s|strike)(?=[\s>])[^<>]{0,200}|(div|p|span|section|details|ul|ol|table)"
+    rf"(?:{_ATTRIBUTE}){{0,20}}?\s{{1,99}}"
+    r"(?:hidden(?=[\s=/>])|style\s{0,9}=\s{0,9}[\"'][^<>\"']{0,200}display\s{0,9}:\s{0,9}none)"
+    r"[^<>]{0,200})>.{0,20000}?</(?:\1|\2)\s{0,9}>",
     re.IGNORECASE | re.DOTALL,
 )
 """Matches elements that are struck out or hidden. The Markdown parser may split such an element
@@ -38,23 +43,26 @@ into several blocks, so the source is searched."""
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+# A tag as CommonMark defines it. Other text in angle brackets is shown, such as "Map<K, V>".
+_TAG = re.compile(
+    r"<(?:/[a-zA-Z][a-zA-Z0-9-]{0,99}\s{0,99}"
+    rf"|[a-zA-Z][a-zA-Z0-9-]{{0,99}}(?:{_ATTRIBUTE}){{0,50}}+\s{{0,99}}/?)>"
+)
 # An address between angle brackets, which is shown as a link.
 _AUTOLINK = re.compile(
     r"<([a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]{0,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>"
 )
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n|\Z)", re.S)
+# A line of YAML: "name: setting", "- entry", a comment, a bracket, or a line of a longer setting.
+_SETTING = re.compile(r"[\w\"'][^:\n]{0,99}:(?:\s|$)|- |-$|#|[\]})]|\s|$")
 _FRONT_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
-_IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\](?:\([^()\n]{0,2000}\)|\[[^\[\]\n]{0,200}\])?")
+_IMAGE = re.compile(
+    r"!\[([^\[\]\n]{0,1000})\]"
+    r"(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)|\[[^\[\]\n]{0,200}\])?"
+)
 _IMAGE_TAG = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\salt\s{0,9}=\s{0,9}([\"'])(.{0,1000}?)\1", re.IGNORECASE | re.DOTALL)
-IMAGE_MARK = "[image"
-# The definition of a link's target, such as "[1]: https://example.org". "[^1]:" begins a footnote.
-_DEFINITION = re.compile(
-    r" {0,3}\[(?!\^)[^\[\]\n]{1,999}\]:[ \t]*(?:<[^<>\n]{0,999}>|[^\s<]\S{0,999})"
-    r"(?:[ \t]+(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\)))?[ \t]*$"
-)
 _ESCAPED = re.compile(r"\\([*_#.+!>~()\[\]-])")
 # The number of a list item, perhaps within a quotation or another list.
 _ITEM_NUMBER = re.compile(r"([ \t]*(?:[-*+>][ \t]+)*)(\d{1,9})(?=[.)](?:\s|$))")
@@ -66,8 +74,16 @@ _SHORT_CODES = {
     "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
 }  # fmt: skip
 """Maps names to the emoji that express a judgement or a warning."""
-_SHORT_CODE = re.compile(rf":({'|'.join(map(re.escape, _SHORT_CODES))}):")
-_BLOCKS_OF_TEXT = ("inline", "html_block", "fence", "code_block", "hr")
+# Beside a letter or digit, the colons belong to the text, as in the ratio 1:100:200.
+_SHORT_CODE = re.compile(rf"(?<!\w):({'|'.join(map(re.escape, _SHORT_CODES))}):(?!\w)")
+
+
+class SeenMarkdown(NamedTuple):
+    """The text of a Markdown source as rendered, its title, and the number of marked pictures."""
+
+    text: str
+    title: str
+    pictures: int
 
 
 @cache
@@ -78,33 +94,44 @@ def _parser() -> "MarkdownIt":
 
 
 def read_markdown(source: str) -> RichText:
-    """Return the text of a Markdown file as its rendered page shows it.
+    """Return the text, title and notes of a Markdown file as its rendered page shows them."""
+    text, title, pictures = seen_markdown(source)
+    return RichText(text, title, (pictures_note(pictures),) if pictures else ())
 
-    The title is the first heading.
 
-    A ``#`` in code is not a heading. A title in front matter (YAML or TOML) takes precedence.
+def seen_markdown(source: str) -> SeenMarkdown:
+    """Return the text of a Markdown source as its rendered page shows it.
+
+    The title is the first heading. A ``#`` in code is not a heading. A title in front matter (YAML
+    or TOML) takes precedence.
     """
-    front = _FRONT_MATTER.match(source) or _TOML_FRONT_MATTER.match(source)
+    front = _front_matter(source)
     front_title = _FRONT_TITLE.search(front[1]) if front else None
     body = source[front.end() :] if front else source
     lines = body.split("\n")
     tokens = _parser().parse(body)
     _number_items(tokens, lines)
+    seen = _Prose()
     pieces: list[str] = []
     prose: list[str] = []
     line = 0
     for block in _verbatim_blocks(tokens):
         first, last = block.map or (line, line)
         prose += lines[line:first]
-        pieces += [_seen_prose("\n".join(prose)), "\n".join(lines[first:last])]
+        pieces += [seen.text("\n".join(prose)), "\n".join(lines[first:last])]
         prose, line = [], last
-    pieces.append(_seen_prose("\n".join([*prose, *lines[line:]])))
+    pieces.append(seen.text("\n".join([*prose, *lines[line:]])))
     text = "\n".join(piece for piece in pieces if piece.strip())
     title = front_title[1] if front_title else _first_heading(tokens)
-    pictures = text.count(IMAGE_MARK)
-    if not pictures:
-        return RichText(text, title)
-    return RichText(text, title, (pictures_note(pictures),))
+    return SeenMarkdown(text, title, seen.pictures)
+
+
+def _front_matter(source: str) -> re.Match[str] | None:
+    """Match the settings at the top of a file; None if a rule ("---") merely precedes its text."""
+    if toml := _TOML_FRONT_MATTER.match(source):
+        return toml
+    yaml = _FRONT_MATTER.match(source)
+    return yaml if yaml and all(map(_SETTING.match, yaml[1].split("\n"))) else None
 
 
 def _number_items(tokens: list["Token"], lines: list[str]) -> None:
@@ -129,48 +156,98 @@ def _verbatim_blocks(tokens: list["Token"]) -> Iterator["Token"]:
 def _first_heading(tokens: list["Token"]) -> str:
     for number, token in enumerate(tokens):
         if token.type == "heading_open":
-            heading = _seen_inline(tokens[number + 1].content).strip()
+            heading = _Prose().inline(tokens[number + 1].content).strip()
             if heading.strip("#*_ "):
                 return heading
     return ""
 
 
-def _seen_prose(text: str) -> str:
-    """Return prose as a rendered page shows it, without comments, struck-out text or definitions.
+class _Prose:
+    """Returns prose as a rendered page shows it, and counts the pictures that become marks."""
 
-    HTML is read as on a web page.
-    """
-    text = _without_comments(text)
-    text = _UNSEEN_TAG.sub("", text) if "</" in text else text
-    text = _without(_CODE_SPAN_OR_STRUCK, text) if "~" in text else text
-    tokens = _parser().parse(text)
-    lines = text.split("\n")
-    seen_blocks: list[str] = []
-    line = 0
-    for token in tokens:
-        if token.type != "html_block" or token.map is None:
-            continue
-        first, last = token.map
-        seen_blocks += map(_seen_line, lines[line:first])
-        seen_blocks.append(_html_block("\n".join(lines[first:last])))
-        line = last
-    seen_blocks += map(_seen_line, lines[line:])
-    return "\n".join(seen_blocks)
+    def __init__(self) -> None:
+        self.pictures = 0
+
+    def text(self, source: str) -> str:
+        """Return prose without comments, struck-out text and link definitions.
+
+        HTML is read as on a web page.
+        """
+        source = _without_comments(source)
+        source = _UNSEEN_TAG.sub("", source) if "</" in source else source
+        source = _without(_CODE_SPAN_OR_STRUCK, source) if "~" in source else source
+        links: dict[str, Any] = {}
+        tokens = _parser().parse(source, links)
+        lines = source.split("\n")
+        for first, last in _definitions(links):
+            lines[first:last] = [""] * (last - first)
+        seen_blocks: list[str] = []
+        line = 0
+        for token in tokens:
+            if token.type != "html_block" or token.map is None:
+                continue
+            first, last = token.map
+            seen_blocks += map(self._line, lines[line:first])
+            seen_blocks.append(self._html_block("\n".join(lines[first:last])))
+            line = last
+        seen_blocks += map(self._line, lines[line:])
+        return "\n".join(seen_blocks)
+
+    def inline(self, line: str) -> str:
+        """Return a line of a paragraph as it is shown; code in it is kept unchanged."""
+        pieces: list[str] = []
+        place = 0
+        for code in _CODE_SPAN.finditer(line):
+            pieces += [self._words(line[place : code.start()]), code[0]]
+            place = code.end()
+        return "".join([*pieces, self._words(line[place:])])
+
+    def _line(self, line: str) -> str:
+        # a backslash at the end of a line breaks it; in a formula, it begins a command
+        breaks = line.endswith("\\") and not line.endswith("\\\\") and "$" not in line
+        return self.inline(line[:-1] if breaks else line)
+
+    def _html_block(self, html: str) -> str:
+        try:
+            whole = whole_text(html)
+        except UnreadableError:  # for example, elements that are nested too deeply
+            return _TAG.sub("", html)
+        self.pictures += whole.pictures
+        return whole.text + "\n"
+
+    def _words(self, text: str) -> str:
+        if "![" in text:
+            text = _IMAGE.sub(lambda image: self._image_mark(image[1]), text)
+        if ":" in text:
+            text = _SHORT_CODE.sub(lambda code: _SHORT_CODES[code[1]], text)
+        if "<" in text:
+            text = _IMAGE_TAG.sub(self._image_of_tag, _AUTOLINK.sub(r"\1", text))
+            text = _TAG.sub("", marked_inline(text))
+        if "\\" in text and "$" not in text:  # in a formula, a backslash begins a command
+            text = _ESCAPED.sub(r"\1", text)
+        return unescape(text) if "&" in text else text
+
+    def _image_mark(self, words: str) -> str:
+        self.pictures += 1
+        return mark("image", words)
+
+    def _image_of_tag(self, tag: re.Match[str]) -> str:
+        """Return the mark for a picture in HTML.
+
+        It is empty for decorative pictures, which have an empty alternative text.
+        """
+        words = _ALTERNATIVE.search(tag[0])
+        return "" if words and not words[2].strip() else self._image_mark(words[2] if words else "")
 
 
-def _seen_line(line: str) -> str:
-    if _DEFINITION.match(line):
-        return ""
-    # a backslash at the end of a line breaks it; in a formula, it begins a command
-    breaks = line.endswith("\\") and not line.endswith("\\\\") and "$" not in line
-    return _seen_inline(line[:-1] if breaks else line)
-
-
-def _html_block(html: str) -> str:
-    try:
-        return whole_text(html).text + "\n"
-    except UnreadableError:
-        return _TAG.sub("", html)
+def _definitions(links: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last lines of link definitions, such as "[1]: https://example.org"."""
+    for label, link in links.get("references", {}).items():
+        if not label.startswith("^"):  # a footnote, whose text is shown
+            yield link["map"]
+    for link in links.get("duplicate_refs", []):
+        if not link["label"].startswith("^"):
+            yield link["map"]
 
 
 def _without_comments(text: str) -> str:
@@ -192,39 +269,3 @@ def _without_comments(text: str) -> str:
 def _without(pattern: re.Pattern[str], text: str) -> str:
     """Remove the text in the pattern's group ``gone``; other matches are code and are kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)
-
-
-def _seen_inline(line: str) -> str:
-    """Return a line of a paragraph as it is shown; code in it is kept unchanged."""
-    pieces: list[str] = []
-    place = 0
-    for code in _CODE_SPAN.finditer(line):
-        pieces += [_seen_words(line[place : code.start()]), code[0]]
-        place = code.end()
-    return "".join([*pieces, _seen_words(line[place:])])
-
-
-def _seen_words(text: str) -> str:
-    if "![" in text:
-        text = _IMAGE.sub(lambda image: _image_mark(image[1]), text)
-    if ":" in text:
-        text = _SHORT_CODE.sub(lambda code: _SHORT_CODES[code[1]], text)
-    if "<" in text:
-        text = _IMAGE_TAG.sub(_image_of_tag, _AUTOLINK.sub(r"\1", text))
-        text = _TAG.sub("", marked_inline(text))
-    if "\\" in text and "$" not in text:  # in a formula, a backslash begins a command
-        text = _ESCAPED.sub(r"\1", text)
-    return unescape(text) if "&" in text else text
-
-
-def _image_mark(words: str) -> str:
-    return f"{IMAGE_MARK}: {' '.join(words.split())}]" if words.strip() else f"{IMAGE_MARK}]"
-
-
-def _image_of_tag(tag: re.Match[str]) -> str:
-    """Return the mark for a picture in HTML.
-
-    It is empty for decorative pictures, which have an empty alternative text.
-    """
-    words = _ALTERNATIVE.search(tag[0])
-    return "" if words and not words[2].strip() else _image_mark(words[2] if words else "")

@@ -101,16 +101,20 @@ class _Walk:
     def _part(self, part: _Part, depth: int) -> None:
         """Add a part of a message, including all nested parts."""
         kind = part.get_content_type()
-        if kind in _SEALED:
+        if kind in _SEALED and not depth:
             raise UnreadableError("is encrypted, or enclosed in a signature")
         if depth > _DEEPEST:
             raise UnreadableError(f"contains messages or parts nested more than {_DEEPEST} deep")
-        is_attached = part.get_content_disposition() == "attachment"
+        is_attached = part.get_content_disposition() == "attachment" or kind in _SEALED
         if kind == "message/rfc822" and part.is_multipart() and not is_attached:
             self.message(_parts(part)[0], depth + 1)
-        elif part.is_multipart() and kind != "message/rfc822":
+        elif part.is_multipart() and kind not in ("message/rfc822", *_SEALED):
             for each in _shown_parts(part):
+                count = len(self._pieces)
                 self._part(each, depth + 1)
+                is_version = part.get_content_subtype() == "alternative"
+                if is_version and any(map(str.strip, self._pieces[count:])):
+                    break
         elif part.get_content_subtype() not in _SIGNATURES and (
             is_attached or not self._shown(part)
         ):
@@ -152,7 +156,8 @@ def _parts(part: _Part) -> list[_Part]:
 def _shown_parts(group: _Part) -> list[_Part]:
     """Return the parts of a group that are displayed.
 
-    If they are versions of the same text, only the best version is returned.
+    If they are versions of the same text, the best comes first; the others are for the case that it
+    is empty.
     """
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
@@ -163,7 +168,7 @@ def _shown_parts(group: _Part) -> list[_Part]:
         if each.get_content_type() == "text/html" or each.get_content_maintype() == "multipart"
     ]
     plain = [each for each in parts if each.get_content_type() == "text/plain"]
-    return (laid_out or plain or parts)[-1:]
+    return [*reversed(laid_out), *reversed(plain)] or parts[-1:]
 
 
 def _header(message: _Part, name: str) -> str:

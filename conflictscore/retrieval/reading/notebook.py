@@ -1,20 +1,21 @@
 """Reads the text of a Jupyter notebook (.ipynb) as displayed: Markdown cells, code and outputs."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.markdown_text import IMAGE_MARK, read_markdown
-from conflictscore.retrieval.reading.texts import RichText, pictures_note
+from conflictscore.retrieval.reading.markdown_text import seen_markdown
+from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark, pictures_note
 
 
 def read_notebook(source: str) -> RichText:
     """Return the cells of a notebook in order, with each output after its code.
 
-    Hidden code and outputs are left out. A picture in an output becomes a mark, with a note. The
-    title is the first heading.
+    Hidden code and outputs are left out. A picture or interactive output becomes a mark, with a
+    note. The title is the first heading.
 
     Raises:
         UnreadableError: The file is not a notebook.
@@ -26,42 +27,78 @@ def read_notebook(source: str) -> RichText:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise UnreadableError("has no cells, so it is not a notebook of version 4 or later")
-    title = ""
-    pieces: list[str] = []
-    for cell in filter(lambda cell: isinstance(cell, dict), cells):
-        if cell.get("cell_type") == "markdown":
-            rich = read_markdown(_joined(cell.get("source")))
-            title = title or rich.title
-            pieces.append(rich.text)
-        else:
-            pieces += _code_and_outputs(cell)
-    text = "\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
-    pictures = text.count(IMAGE_MARK)
-    return RichText(text, title, (pictures_note(pictures),) if pictures else ())
+    return _Cells().read(filter(lambda cell: isinstance(cell, dict), cells))
 
 
-def _code_and_outputs(cell: Mapping[str, Any]) -> Iterator[str]:
-    settings = _mapping(_mapping(cell.get("metadata")).get("jupyter"))
-    code = _joined(cell.get("source"))
-    if code.strip() and not settings.get("source_hidden"):
-        yield code
-    outputs = cell.get("outputs")
-    if isinstance(outputs, list) and not settings.get("outputs_hidden"):
-        yield from (_output(_mapping(output)) for output in outputs)
+class _Cells:
+    """Reads the cells of a notebook and counts the content that has no words."""
 
+    def __init__(self) -> None:
+        self._pictures = 0
+        self._not_in_words: Counter[str] = Counter()
 
-def _output(output: Mapping[str, Any]) -> str:
-    """Return an output's text in the form that a notebook shows: HTML, Markdown or plain text."""
-    if output.get("output_type") == "error":
-        return f"{output.get('ename')}: {output.get('evalue')}"
-    data = _mapping(output.get("data"))
-    if any(str(kind).startswith("image/") for kind in data):
-        return f"{IMAGE_MARK}]"
-    if html := _joined(data.get("text/html")):
-        return whole_text(html).text
-    if markdown := _joined(data.get("text/markdown")):
-        return read_markdown(markdown).text
-    return _joined(data.get("text/plain")) or _overwritten(_joined(output.get("text")))
+    def read(self, cells: Iterable[Mapping[str, Any]]) -> RichText:
+        """Return the text of the cells, the first heading, and notes."""
+        title = ""
+        pieces: list[str] = []
+        for cell in cells:
+            if cell.get("cell_type") == "markdown":
+                seen = seen_markdown(_joined(cell.get("source")))
+                title = title or seen.title
+                pieces.append(seen.text)
+                self._pictures += seen.pictures
+            else:
+                pieces += self._code_and_outputs(cell)
+        text = "\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
+        pictures = (pictures_note(self._pictures),) if self._pictures else ()
+        return RichText(text, title, (*pictures, *left_out_notes(self._not_in_words)))
+
+    def _code_and_outputs(self, cell: Mapping[str, Any]) -> Iterator[str]:
+        metadata = _mapping(cell.get("metadata"))
+        settings = _mapping(metadata.get("jupyter"))
+        code = _joined(cell.get("source"))
+        if code.strip() and not settings.get("source_hidden"):
+            yield code
+        outputs = cell.get("outputs")
+        # "collapsed" is the older name of the setting
+        is_hidden = settings.get("outputs_hidden") or metadata.get("collapsed")
+        if isinstance(outputs, list) and not is_hidden:
+            yield from (self._output(_mapping(output)) for output in outputs)
+
+    def _output(self, output: Mapping[str, Any]) -> str:
+        """Return an output's text in the form that a notebook shows.
+
+        Jupyter shows the first of these forms that the output has: HTML, Markdown, a picture, plain
+        text.
+        """
+        if output.get("output_type") == "error":
+            return f"{output.get('ename')}: {output.get('evalue')}"
+        forms = _mapping(output.get("data"))
+        if text := self._laid_out(forms):
+            return text
+        if any(str(kind).startswith("image/") for kind in forms):
+            self._pictures += 1
+            return mark("image")
+        text = _joined(forms.get("text/plain")) or _overwritten(_joined(output.get("text")))
+        if forms and not text.strip():  # for example, a chart that only a script draws
+            self._not_in_words["interactive output"] += 1
+            return mark("interactive output")
+        return text
+
+    def _laid_out(self, forms: Mapping[str, Any]) -> str:
+        """Return the text of an output's HTML or Markdown; empty if it has neither."""
+        if html := _joined(forms.get("text/html")):
+            try:
+                whole = whole_text(html)
+            except UnreadableError:  # for example, elements that are nested too deeply
+                self._not_in_words["unreadable output"] += 1
+                return mark("unreadable output")
+            if whole.text:
+                self._pictures += whole.pictures
+                return whole.text
+        seen = seen_markdown(_joined(forms.get("text/markdown")))
+        self._pictures += seen.pictures
+        return seen.text
 
 
 def _overwritten(text: str) -> str:

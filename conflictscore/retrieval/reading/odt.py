@@ -4,6 +4,7 @@ The content is converted to HTML, because the reader of web pages handles tables
 hidden text.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -73,6 +74,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
         self._notes: list[str] = []
         self._boxes: list[str] = []
+        self._pictures = 0
         self._controls = {attribute(e, "id") or "": e for e in _form_parts(content)}
 
     def read(self) -> RichText:
@@ -83,10 +85,15 @@ class _Walk:
         page = "".join(self._blocks(body, 0))
         notes = "".join(self._notes)
         above, below = (self._margins(kind) for kind in ("header", "footer"))
-        whole = whole_text(f"{page}{notes}")
-        text = "\n".join(filter(None, (above, whole.text, below)))
-        pictures = (pictures_note(whole.pictures),) if whole.pictures else ()
+        text = "\n".join(filter(None, (above, self._shown(f"{page}{notes}"), below)))
+        pictures = (pictures_note(self._pictures),) if self._pictures else ()
         return RichText(text, self._title(), (*pictures, *left_out_notes(self._not_in_words)))
+
+    def _shown(self, html: str) -> str:
+        """Return the text of a part that was converted to HTML, and count its pictures."""
+        whole = whole_text(html)
+        self._pictures += whole.pictures
+        return whole.text
 
     def _title(self) -> str:
         meta = self._package.part("meta.xml")
@@ -96,9 +103,16 @@ class _Walk:
     def _margins(self, kind: str) -> str:
         """Return the lines of headers or footers, without repetitions or bare page numbers."""
         pages = children(child(self._style_part, "master-styles"))
-        parts = [part for page in pages for part in page if name_of(part) == kind]
+        # first pages and left pages may have a header of their own
+        names = (kind, f"{kind}-first", f"{kind}-left")
+        parts = [
+            part
+            for page in pages
+            for part in page
+            if name_of(part) in names and attribute(part, "display") != "false"
+        ]
         html = "".join(block for part in parts for block in self._blocks(part, 0))
-        lines = whole_text(html).text.split("\n") if html else []
+        lines = self._shown(html).split("\n") if html else []
         return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
 
     def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
@@ -120,12 +134,12 @@ class _Walk:
                 yield f"<p>{''.join(self._inline(each, ''))}</p>"
                 yield from self._boxes
                 self._boxes = []
-            elif name not in _LEFT_OUT and attribute(each, "display") != "none":
+            elif not (_is_left_out(each) or _is_hidden(each)):
                 yield from self._blocks(each, depth + 1)
 
     def _paragraph(self, element: Element, number: str) -> str:
         look = self._styles.look("paragraph", attribute(element, "style-name"))
-        if look.is_hidden:
+        if look.is_hidden or any(name_of(e) in _HIDING and _is_hidden(e) for e in element.iter()):
             return ""
         text = "".join(self._inline(element, look.font))
         if name_of(element) == "h" and text.strip() and not number:
@@ -136,9 +150,10 @@ class _Walk:
         return f"<p{_css(look)}>{escape(number) if text.strip() else ''}{text}</p>"
 
     def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
-        """Yield the blocks of a list; a nested list continues the outer list's style."""
-        if level == 1:
-            style = attribute(element, "style-name") or ""
+        """Yield the blocks of a list; a nested list without a style has the outer list's."""
+        own_style = attribute(element, "style-name") or ""
+        if level == 1 or own_style not in ("", style):
+            style = own_style
             goes_on = attribute(element, "continue-numbering") == "true"
             if not (goes_on or attribute(element, "continue-list")) or style not in self._lists:
                 self._lists[style] = ListNumbers(self._styles.list_style(style))
@@ -203,7 +218,7 @@ class _Walk:
                 boxes, self._boxes = self._boxes, []
                 blocks = list(self._blocks([each], 1))
                 self._boxes = [*boxes, *blocks]
-            elif name not in _LEFT_OUT and attribute(each, "is-hidden") != "true":
+            elif not (_is_left_out(each) or _is_hidden(each)):
                 yield from self._inline(each, font)
             yield self._words(each.tail, font)
 
@@ -216,7 +231,7 @@ class _Walk:
         return f"<span{_css(look)}>{text}</span>" if look.css else text
 
     def _words(self, text: str | None, font: str) -> str:
-        text = " ".join((text or "").splitlines())
+        text = _LINE_ENDS.sub(" ", text or "")  # in OpenDocument, a line end is a space
         return escape(with_signs(text, font, self._not_in_words))
 
     def _note(self, note: Element) -> str:
@@ -224,13 +239,13 @@ class _Walk:
         citation, body = child(note, "note-citation"), child(note, "note-body")
         number = "".join(citation.itertext()) if citation is not None else ""
         blocks = "".join(self._blocks(body, 1)) if body is not None else ""
-        words = whole_text(blocks).text if blocks else ""
+        words = self._shown(blocks) if blocks else ""
         self._notes.append(f"<p>[{escape(number)}] {escape(' '.join(words.split()))}</p>")
         return f"[{escape(number)}]"
 
     def _frame(self, frame: Element) -> str:
         """Return the content of a frame as HTML: an image, a formula, a text, or a placeholder."""
-        content = next((each for each in frame if name_of(each) not in _LEFT_OUT), None)
+        content = next((each for each in frame if not _is_left_out(each)), None)
         if content is None:
             return ""
         if name_of(content) == "image":
@@ -238,6 +253,9 @@ class _Walk:
             return f"<img src='image' alt='{words}'>" if words else "<img src='image'>"
         if name_of(content) == "object":
             return self._object(content, _described(frame))
+        if name_of(content) in _EMBEDDED:
+            self._not_in_words["embedded object"] += 1
+            return mark("embedded object", _described(frame))
         return "".join(self._inline_parts([content], ""))
 
     def _object(self, element: Element, words: str) -> str:
@@ -252,6 +270,16 @@ class _Walk:
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1
         return mark(kind, words)
+
+
+def _is_left_out(element: Element) -> bool:
+    """Whether an element is not read where it occurs; a field that shows the file's title is."""
+    return name_of(element) in _LEFT_OUT and not element.tag.endswith(_TITLE_FIELD)
+
+
+def _is_hidden(element: Element) -> bool:
+    """Whether a section or field is hidden, always or because its condition holds."""
+    return attribute(element, "display") == "none" or attribute(element, "is-hidden") == "true"
 
 
 def _form_parts(content: Element) -> Iterator[Element]:
@@ -283,6 +311,10 @@ def _described(frame: Element) -> str:
 
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
+_HIDING = ("hidden-paragraph",)  # fields that hide the paragraph in which they are
+_EMBEDDED = ("plugin", "applet", "floating-frame", "object-ole")
+_TITLE_FIELD = ":text:1.0}title"
+_LINE_ENDS = re.compile("[\n\r\x85\u2028\u2029]+")
 # The element "s" stands for repeated spaces, which an HTML parser would reduce to one.
 _SIGNS = {"s": "\u00a0", "tab": "\t", "line-break": "<br>"}
 

@@ -114,14 +114,14 @@ class ListNumbers:
         for deeper in [each for each in self._counts if each > level]:
             del self._counts[deeper]
         style = self._levels.get(str(level))
-        first = _whole(attribute(style, "start-value")) or 1
+        first = _whole(attribute(style, "start-value"), default=1)
         number = self._counts[level] + 1 if level in self._counts else first
-        self._counts[level] = _whole(start) or number
+        self._counts[level] = _whole(start, default=number)
         if style is None:
             return ""
         if not attribute(style, "num-format"):
             return _answer(style)
-        shown = _whole(attribute(style, "display-levels")) or 1
+        shown = _whole(attribute(style, "display-levels"), default=1)
         numbers = (self._written(each) for each in range(max(1, level - shown + 1), level + 1))
         prefix, suffix = attribute(style, "num-prefix") or "", attribute(style, "num-suffix") or ""
         return f"{prefix}{'.'.join(filter(None, numbers))}{suffix} "
@@ -139,5 +139,7 @@ def _answer(style: Element) -> str:
     return f"{sign} " if sign else ""
 
 
-def _whole(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 7 else 0
+def _whole(text: str | None, default: int) -> int:
+    # six digits are enough for any list; a hostile file may contain many more
+    is_number = text and text.isascii() and text.isdecimal() and len(text) < 7
+    return int(text) if text and is_number else default

@@ -34,7 +34,7 @@ _LONGEST_WORD = 60  # characters that are read before a hyphen; the bound keeps 
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.
-_SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+_SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Matches half of a character beyond Unicode's first plane, which pdfium counts as two."""
 _FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
@@ -159,7 +159,8 @@ def _undivided(text: str) -> str:
     for end in _LINE_END.finditer(text):
         before = _last_word(text[max(start, end.start() - _LONGEST_WORD) : end.start()])
         after = _first_word(text, end.end())
-        if not before:
+        is_in_file = text[end.start()] not in _HYPHENS
+        if not before or (is_in_file and not after):  # a dash, or a range such as "10-" and "$20"
             continue
         if compounds is None:
             words, compounds = _words_and_compounds(text)
@@ -239,6 +240,7 @@ def _form_values(page: Any) -> Iterator[str]:
     import pypdfium2.raw as pdfium
 
     form, handle = page.formenv, address(page.raw)
+    unseen = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
     for number in range(calls().count_notes(handle)):
         # most are links, which have no text
         kind = calls().note_kind(note := calls().note(handle, number))
@@ -246,7 +248,9 @@ def _form_values(page: Any) -> Iterator[str]:
         if kind not in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_WIDGET):
             continue
         field = pdfium.FPDFPage_GetAnnot(page, number)
-        if kind == pdfium.FPDF_ANNOT_FREETEXT:
+        if pdfium.FPDFAnnot_GetFlags(field) & unseen:
+            pass
+        elif kind == pdfium.FPDF_ANNOT_FREETEXT:
             yield _string(pdfium.FPDFAnnot_GetStringValue, field, b"Contents")
         elif form:
             value = _string(pdfium.FPDFAnnot_GetFormFieldValue, form, field)

@@ -28,7 +28,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _NAMED_NUMBER = re.compile(
-    r"\W*(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+\d|\d{1,4}\s*+(?:of|/|von|de|из)\s*+\d"
+    r"\W*(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+\d|\d{1,4}\s*+(?:of|/|von|de|di|van|из|z)\s*+\d"
     r"|[-–]\s*+\d{1,4}\s*+[-–])",
     re.IGNORECASE,
 )

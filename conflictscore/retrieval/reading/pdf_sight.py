@@ -239,10 +239,11 @@ def _is_within(run: TextRun, area: _Area) -> bool:
 
 
 def _overlaps(run: TextRun, runs: Sequence[TextRun]) -> bool:
+    left, right = sorted((run.x, run.end))
     return any(
         run.owner != another.owner
-        and run.x < another.end
-        and another.x < run.end
+        and left < max(another.x, another.end)
+        and min(another.x, another.end) < right
         and abs(run.y - another.y) < max(run.size, another.size)
         for another in runs
     )
@@ -271,12 +272,16 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
     left, _, _, top = page.get_cropbox()
     if page.get_rotation():  # run positions ignore the page's rotation
         return differs
+    # Letters that are read from right to left, or that are turned, may lie beside these positions.
+    beside = run.size if run.end < run.x or abs(run.slope) > run.size / 2 else 0.0
+    first, last = sorted((run.x, run.end))
+    low, high = sorted((run.y, run.y + run.slope))
     # The image is two pixels larger, since positions are rounded down. Descenders reach about a
     # third of the font size below the line.
-    columns = (int((run.x - left) * scale), int((run.end - left) * scale) + 2)
+    columns = (int((first - beside - left) * scale), int((last + beside - left) * scale) + 2)
     rows = (
-        int((top - run.y - run.size) * scale),
-        int((top - run.y + run.size / 3) * scale) + 2,
+        int((top - high - run.size) * scale),
+        int((top - low + run.size / 3) * scale) + 2,
     )
     return differs[max(0, rows[0]) : max(0, rows[1]), max(0, columns[0]) : max(0, columns[1])]
 

@@ -137,6 +137,8 @@ class _Slides:
             for shape in _shapes(root, {}):
                 if not shape.kind and name_of(shape.element) in ("sp", "grpSp"):
                     yield from self._new(drawing.lines(shape.element))
+            if root.get("showMasterSp") in ("0", "false"):
+                return  # the layout hides what its master draws
 
     def _new(self, lines: Iterable[str]) -> list[str]:
         """Return the lines that have not yet appeared among the repeated texts."""
@@ -147,7 +149,8 @@ class _Slides:
     def _notes_and_comments(self, part: str) -> Iterator[str]:
         for kind, name in self._package.related(part).values():
             if kind == "comments":
-                self._not_in_words["comment"] += 1
+                comments = children(self._package.part(name))
+                self._not_in_words["comment"] += sum(name_of(each) == "cm" for each in comments)
             root = self._package.part(name) if kind == "notesSlide" else None
             if root is None:
                 continue

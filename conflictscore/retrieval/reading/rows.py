@@ -137,7 +137,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
     last = len(table.columns) - 1
     cells = [clean_text(cell) for cell in row.cells]
     while len(cells) > last + 1 and not cells[-1]:
-        cells.pop()
+        cells.pop()  # tools that end each line with a separator make an empty last cell
     if len(cells) <= last + 1:
         return cells
     sentence = f"the row has {len(cells)} cells, but the header has {last + 1}"
@@ -147,7 +147,9 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
     faults.add(
         f"{row.where}: {sentence}; the last cells were read as one text", NoteKind.ROW_MENDED
     )
-    return [*cells[:last], f"{table.separator} ".join(cells[last:])]
+    # the cells as they stand in the file, since "1,250,000" is no "1, 250, 000"
+    text = table.separator.join(row.cells[last : len(cells)])
+    return [*cells[:last], clean_text(text)]
 
 
 def _check_any(count: int, url: str, faults: _Faults) -> None:
@@ -255,17 +257,19 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
     """
     decoder = json.JSONDecoder()
     place = number = long_damaged = 0
-    line_at, line_number = 0, 1
+    counted_to, line_number = 0, 1
+    line, line_start, line_end = "", 0, -1
     while (start := _next_value(text, place)) < len(text):
-        line_number += text.count("\n", line_at, start)
-        line_at = start
+        line_number += text.count("\n", counted_to, start)
+        counted_to = start
         where = f"{url}, line {line_number}"
-        if number > MOST_ROWS:
-            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; split the file")
-        line_end = text.find("\n", start)
-        line_end = len(text) if line_end < 0 else line_end
-        row_or_rows, place = _parsed_value(decoder, text[start:line_end])
-        place += start
+        if start > line_end:  # a line is cut out once, however many objects it contains
+            line_end = text.find("\n", start)
+            line_end = len(text) if line_end < 0 else line_end
+            line, line_start = text[start:line_end], start
+        # parsed within its line first, so that a damaged line does not scan the rest of the file
+        row_or_rows, place = _parsed_value(decoder, line, start - line_start)
+        place += line_start
         if row_or_rows is _DAMAGED and long_damaged < _MOST_EXTENDED and text[start] in "{[":
             row_or_rows, place = _parsed_value(decoder, text, start)
             long_damaged += row_or_rows is _DAMAGED
@@ -275,6 +279,8 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
             continue
         for row in row_or_rows if isinstance(row_or_rows, list) else [row_or_rows]:
             number += 1
+            if number > MOST_ROWS:
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
             if isinstance(row, dict):
                 yield where, row
             else:

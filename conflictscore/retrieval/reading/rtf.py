@@ -15,12 +15,14 @@ from conflictscore.retrieval.reading.rtf_words import (
     CHARSETS,
     DESTINATIONS,
     ESCAPED,
-    MARGINS,
     MOST_GROUPS,
+    PARTS,
     SIGNS,
     SKIPPED,
     STARRED,
+    SWITCHES,
     TOKEN,
+    RtfColors,
     RtfField,
     RtfPart,
     RtfRows,
@@ -62,18 +64,25 @@ class _Walk:
         self._bytes = bytearray()
         self._to_skip = self._notes = 0
         self._font_name = ""
-        self.rows = RtfRows(self._parts["body"])
-        self._in_table = False
-        self._colors: list[list[int]] = [[0, 0, 0]]
-        self._grounds = {"paragraph": False, "page": False}
+        self._rows = {name: RtfRows(part) for name, part in self._parts.items()}
+        self._colors = RtfColors()
+        self._has_page_ground = False
+
+    @property
+    def rows(self) -> RtfRows:
+        """The table rows of the current part; those of a part that is not read are dropped."""
+        return self._rows.get(self._state.part) or RtfRows(RtfPart())
 
     def read(self) -> RichText:
         """Return the document's text, its title, and notes on content without words."""
         place = 0
         while match := TOKEN.match(self._data, place):
             place = match.end()
-            if match["code"]:
-                self._byte(int(match["code"], 16))
+            if match["code"] or match["text"]:
+                # a character of several bytes may consist of a code and a plain letter
+                self._add_bytes(match["text"] or bytes([int(match["code"], 16)]))
+                continue
+            if match["break"]:
                 continue
             self._flush()
             if match["word"]:
@@ -85,8 +94,6 @@ class _Walk:
                 self._brace(match["brace"] == b"{")
             elif match["sign"]:
                 self._sign(match["sign"].decode("latin-1"))
-            elif match["text"]:
-                self._plain(match["text"])
         self._flush()
         for part in self._parts.values():
             part.close_line()
@@ -110,8 +117,10 @@ class _Walk:
             self._state = replace(self._state, is_new=True, is_optional=False)
         elif self._stack:
             ended, self._state = self._state, self._stack.pop()
-            if ended.part != self._state.part and ended.part in self._parts:
+            outer = (self._state.part, self._state.part_of_both)
+            if ended.part not in outer and ended.part in self._parts:
                 self._parts[ended.part].close_line()
+                self._parts[ended.part].close_table()
             if ended.formula is not None and self._state.formula is None:
                 self._add(formula(ended.formula))
             if ended.field is not None and ended.field is not self._state.field:
@@ -123,19 +132,26 @@ class _Walk:
         elif sign in "\r\n":
             self._control("par", None)
         else:
-            self._add(ESCAPED.get(sign, sign))
+            self._add_sign(ESCAPED.get(sign, sign))
 
     def _control(self, word: str, number: int | None) -> None:
         state = self._state
         if state.is_new or state.is_optional:
             state.is_new = False
             self._destination(word)
-        if word in _SWITCHES:
-            setattr(state, _SWITCHES[word], number != 0)
+        if word in SWITCHES:
+            setattr(state, SWITCHES[word], number != 0)
         elif word in SIGNS:
-            self._add(SIGNS[word])
+            self._add_sign(SIGNS[word])
         elif word in _COMMANDS:
             _COMMANDS[word](self, number)
+
+    def _add_sign(self, sign: str) -> None:
+        """Add a sign, unless it replaces the character before it in programs without Unicode."""
+        if self._to_skip and sign.strip():
+            self._to_skip -= 1
+        else:
+            self._add(sign)
 
     def _destination(self, word: str) -> None:
         """Begin the part of the document that the first word of a group names."""
@@ -154,14 +170,14 @@ class _Walk:
         elif word == "footnote":
             self._notes += 1
             self._parts["notes"].close_line()
-            state.part, state.position = "notes", ""
+            state.part, state.position, state.in_table = "notes", "", False
             self._add(f"[{self._notes}] ")
         elif word in DESTINATIONS:
             DESTINATIONS[word](state)
         elif word == "background":
-            self._grounds["page"], state.part = True, "skipped"
+            self._has_page_ground, state.part = True, "skipped"
         else:
-            state.part = _PARTS.get(word, state.part)
+            state.part = PARTS.get(word, state.part)
         state.is_optional = False
 
     def _mark(self, kind: str) -> None:
@@ -172,16 +188,24 @@ class _Walk:
 
     def _is_seen(self) -> bool:
         state = self._state
-        return not (state.is_hidden or state.is_struck or state.is_deleted or self._is_white())
+        if state.is_hidden or state.is_struck or state.is_deleted:
+            return False
+        return not (self._is_white() or self._is_blacked_out())
 
     def _is_white(self) -> bool:
         """Whether the text is white on white; headers and shapes may have a dark background."""
         state = self._state
         may_be_dark = state.ground or state.in_shape or state.part == "margins"
-        if not state.color or may_be_dark or self.rows.is_filled or any(self._grounds.values()):
+        if not state.color or may_be_dark or state.is_filled or self._has_page_ground:
             return False
-        known = state.color < len(self._colors)
-        return known and min(self._colors[state.color]) >= _WHITE
+        return not self.rows.is_filled and min(self._colors.of(state.color)) >= _WHITE
+
+    def _is_blacked_out(self) -> bool:
+        """Whether the text has the colour of its own background."""
+        state = self._state
+        if not (state.color and state.ground and state.is_painted):
+            return False
+        return self._colors.of(state.color) == self._colors.of(state.ground)
 
     def _end_field(self, ended: RtfField) -> None:
         """Add what a field without a stored result shows."""
@@ -193,16 +217,11 @@ class _Walk:
         elif ended.shows and ended.outer is not None:
             ended.outer.shows = True
 
-    def _plain(self, text: bytes) -> None:
+    def _add_bytes(self, text: bytes) -> None:
+        """Collect the bytes of a text, except those that replace a Unicode character."""
         skipped = min(self._to_skip, len(text))
         self._to_skip -= skipped
-        self._add(text[skipped:].decode("cp1252", "replace"))
-
-    def _byte(self, code: int) -> None:
-        if self._to_skip:
-            self._to_skip -= 1
-        else:
-            self._bytes.append(code)
+        self._bytes += text[skipped:]
 
     def _flush(self) -> None:
         """Decode the collected bytes in the encoding of their font, and add the text."""
@@ -219,9 +238,7 @@ class _Walk:
         if state.part == "font":
             self._define_font(text)
         elif state.part == "colors":
-            self._colors += (
-                [0, 0, 0] for _ in range(min(text.count(";"), _MOST_COLORS - len(self._colors)))
-            )
+            self._colors.define(text.count(";"))
         elif state.part == "instruction" and state.field is not None:
             state.field.instruction.append(text)
         elif state.part == "formula" and state.formula is not None and self._is_seen():
@@ -247,19 +264,18 @@ class _Walk:
         part = self._parts.get(self._state.part)
         if part is None:
             return
-        if self._in_table and self._state.part == "body":
+        if self._state.in_table:
             part.pieces.append(" ")
         else:
             part.close_line()
 
     def reset_paragraph(self, _: int | None) -> None:
         """Reset the settings of the paragraph."""
-        self._grounds["paragraph"] = False
-        self._in_table = False
+        self._state.is_filled = self._state.in_table = False
 
     def enter_table(self, _: int | None) -> None:
         """Make the paragraph a part of a cell."""
-        self._in_table = True
+        self._state.in_table = True
 
     def reset_text(self, _: int | None) -> None:
         """Reset the settings of characters."""
@@ -267,6 +283,7 @@ class _Walk:
         state.is_hidden = state.is_struck = state.is_deleted = False
         state.position, state.font = "", -1
         state.color = state.ground = 0
+        state.is_painted = False
 
     def raise_text(self, number: int | None) -> None:
         """Begin a superscript."""
@@ -304,12 +321,16 @@ class _Walk:
         self._state.color = number or 0
 
     def set_ground(self, number: int | None) -> None:
-        """Set the colour behind the text."""
-        self._state.ground = number or 0
+        """Set the colour behind the text, which some programs ignore."""
+        self._state.ground, self._state.is_painted = number or 0, False
+
+    def paint_ground(self, number: int | None) -> None:
+        """Set the colour behind the text, which all programs paint."""
+        self._state.ground, self._state.is_painted = number or 0, True
 
     def fill_paragraph(self, _: int | None) -> None:
         """Note that the paragraph has a background."""
-        self._grounds["paragraph"] = True
+        self._state.is_filled = True
 
     def fill_row(self, _: int | None) -> None:
         """Note that a cell of the row has a background."""
@@ -318,7 +339,7 @@ class _Walk:
     def mix(self, place: int, number: int | None) -> None:
         """Set a part of the colour that is being defined."""
         if self._state.part == "colors":
-            self._colors[-1][place] = number or 0
+            self._colors.mix(place, number)
 
     def set_box(self, name: str, number: int | None) -> None:
         """Set the state of a check box."""
@@ -337,30 +358,21 @@ class _Walk:
             self._fonts[self._state.font] = name.strip(), self._font_codec
 
 
-_PARTS = {
-    **dict.fromkeys(MARGINS, "margins"),
-    "title": "title",
-    "fonttbl": "font",
-    "info": "skipped info",
-}
-_MOST_COLORS = 10_000  # a hostile file may define any number
 _WHITE = 0xFC  # a part of a colour that the eye cannot distinguish from white
-_SWITCHES = {
-    "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",
-}  # fmt: skip
 _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "u": _Walk.unicode,
     "uc": _Walk.set_skips,
     "par": _Walk.end_paragraph,
     "sect": _Walk.end_paragraph,
     "page": _Walk.end_paragraph,
+    "column": _Walk.end_paragraph,
     "pard": _Walk.reset_paragraph,
     "plain": _Walk.reset_text,
     "intbl": _Walk.enter_table,
     "trowd": lambda walk, _: walk.rows.begin_row(),
     "clmrg": lambda walk, _: walk.rows.merge_across(),
     "clvmrg": lambda walk, _: walk.rows.merge_down(),
-    "cellx": lambda walk, _: walk.rows.define_cell(),
+    "cellx": lambda walk, number: walk.rows.define_cell(number),
     "trhdr": lambda walk, _: walk.rows.head(),
     "cell": lambda walk, _: walk.rows.end_cell(),
     "row": lambda walk, _: walk.rows.end_row(),
@@ -373,9 +385,9 @@ _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "pc": lambda walk, _: walk.set_codec(437),
     "chftn": _Walk.number_note,
     "cf": _Walk.set_color,
-    "highlight": _Walk.set_ground,
+    "highlight": _Walk.paint_ground,
     "cb": _Walk.set_ground,
-    "chcbpat": _Walk.set_ground,
+    "chcbpat": _Walk.paint_ground,
     "cbpat": _Walk.fill_paragraph,
     "clcbpat": _Walk.fill_row,
     "red": lambda walk, number: walk.mix(0, number),

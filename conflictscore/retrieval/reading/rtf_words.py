@@ -1,8 +1,11 @@
 """The control words of Rich Text files (.rtf), and the parts of a document while it is read."""
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 from xml.etree.ElementTree import Element  # only for making elements
 
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
@@ -11,17 +14,22 @@ from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_line
 # text.
 TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,9})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
-    rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+)|\\",
+    rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|(?P<break>[\r\n]+)|(?P<text>[^\\{}\r\n]+)|\\",
     re.DOTALL,
 )
 UNTOUCHED = 25
 """The state of a check box that nobody has changed."""
 MOST_GROUPS = 1_000
 """Maximum depth of nested groups."""
+_NEAR = 20
+"""Maximum distance, in twentieths of a point, of edges that belong to the same column; chosen by
+hand."""
+_MOST_COLUMNS = 200  # as many as a table may have; a hostile file may state any number of edges
 SIGNS = {
-    "tab": "\t", "line": "\n", "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
+    "tab": "\t", "line": "\n", "lbr": "\n",
+    "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
-    "emspace": "\u2003", "enspace": "\u2002", "nestcell": " ", "nestrow": " ",
+    "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
 ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": "", "\n": "\n", "\r": "\n"}
 SKIPPED = frozenset(
@@ -39,6 +47,19 @@ STARRED = frozenset(
 """Destinations that are marked as optional but are read nevertheless, since they contain text or
 objects to count."""
 MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
+PARTS = {
+    **dict.fromkeys(MARGINS, "margins"),
+    "title": "title",
+    "fonttbl": "font",
+    "info": "skipped info",
+}
+"""Maps the first word of a group to the part of the document that the group contains."""
+SWITCHES = {
+    "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",
+}  # fmt: skip
+"""Maps words that turn a setting on or off to the setting."""
+_MOST_COLORS = 10_000  # a hostile file may define any number
+_BLACK = (0, 0, 0)
 CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
@@ -79,7 +100,27 @@ class RtfState:
     formula: Element | None = None
     color: int = 0
     ground: int = 0
+    """The number of the colour behind the text; 0 if it is white or unknown."""
+    is_painted: bool = False
+    """Whether every program paints the ground. Word ignores the ground of ``cb``."""
     in_shape: bool = False
+    in_table: bool = False
+    is_filled: bool = False
+    """Whether the paragraph has a background."""
+    part_of_both: str = ""
+    """The part to which a text belongs that is stored twice, in ANSI and in Unicode."""
+
+
+class RtfCell(NamedTuple):
+    """A cell of a table row.
+
+    ``merges`` says whether it continues the cell before it (``across``) or above it (``down``).
+    ``right`` is the position of its right edge, in twentieths of a point; 0 if it is not stated.
+    """
+
+    text: str
+    merges: str
+    right: int
 
 
 @dataclass(slots=True)
@@ -89,7 +130,7 @@ class RtfPart:
     lines: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
-    rows: list[list[Cell]] = field(default_factory=list)
+    rows: list[list[RtfCell]] = field(default_factory=list)
     headers: int = 0
 
     def line(self) -> str:
@@ -100,7 +141,7 @@ class RtfPart:
 
     def close_table(self) -> None:
         """Finish the current table and add its lines."""
-        self.lines += table_lines(grid(self.rows), self.headers)
+        self.lines += table_lines(grid(_spanning(self.rows)), self.headers)
         self.rows, self.headers = [], 0
 
     def close_line(self) -> None:
@@ -110,39 +151,93 @@ class RtfPart:
             self.lines.append(text)
 
 
-class RtfRows:
-    """Collects the rows of a table with their merged cells."""
+def _spanning(rows: list[list[RtfCell]]) -> Iterator[list[Cell]]:
+    """Yield the rows of a table with the columns that each cell spans.
 
-    def __init__(self, body: RtfPart) -> None:
-        self._body, self.is_filled = body, False
-        self._merged: list[str] = []
+    A cell that continues the cell above it gets that cell's text.
+    """
+    edges = _edges(rows)
+    above: dict[int, str] = {}
+    for row in rows:
+        cells: list[Cell] = []
+        texts: dict[int, str] = {}
+        column = 0
+        for text, merges, right in row:
+            end = max(column, bisect_left(edges, right - _NEAR)) + 1 if edges else column + 1
+            shown = above.get(column, "") if merges == "down" else text
+            if merges == "across" and cells:
+                shown = cells[-1].text
+                cells[-1] = cells[-1]._replace(columns=cells[-1].columns + end - column)
+            else:
+                cells.append(Cell(shown, end - column))
+            texts |= dict.fromkeys(range(column, end), shown)
+            column = end
+        above = texts
+        yield cells
+
+
+def _edges(rows: list[list[RtfCell]]) -> list[int]:
+    """Return the right edges of a table's columns, in ascending order.
+
+    They are empty if each row has as many cells as the others, so that the cells need no edges, or
+    if a row does not state its edges.
+    """
+    if len({*map(len, rows)}) < 2:
+        return []
+    for row in rows:
+        if any(before.right >= after.right for before, after in pairwise(row)):
+            return []
+    edges: list[int] = []
+    for right in sorted({cell.right for row in rows for cell in row}):
+        if not edges or right - edges[-1] > _NEAR:
+            edges.append(right)
+    return edges if len(edges) <= _MOST_COLUMNS else []
+
+
+class RtfColors:
+    """The colours that a document defines, by number; number 0 is the usual colour of text."""
+
+    def __init__(self) -> None:
+        self._colors: list[list[int]] = [[*_BLACK]]
+
+    def define(self, count: int) -> None:
+        """Begin the definition of the next colour, ``count`` times."""
+        room = _MOST_COLORS - len(self._colors)
+        self._colors += ([*_BLACK] for _ in range(min(count, room)))
+
+    def mix(self, place: int, number: int | None) -> None:
+        """Set the red (0), green (1) or blue (2) of the colour that is being defined."""
+        self._colors[-1][place] = number or 0
+
+    def of(self, number: int) -> Sequence[int]:
+        """Return the red, green and blue of a colour; black if it is not defined."""
+        return self._colors[number] if 0 <= number < len(self._colors) else _BLACK
+
+
+class RtfRows:
+    """Collects the rows of a table in a part of a document."""
+
+    def __init__(self, part: RtfPart) -> None:
+        self._part, self.is_filled = part, False
+        self._defined: list[tuple[str, int]] = []
         self._merges = ""
 
     def end_cell(self) -> None:
         """End a cell of a table."""
-        body = self._body
-        body.cells.append(" ".join(body.line().split()))
+        self._part.cells.append(" ".join(self._part.line().split()))
 
     def end_row(self) -> None:
-        """End a row; a merged cell gets the text of the cell before or above it."""
-        body = self._body
-        above = body.rows[-1] if body.rows else []
-        row: list[Cell] = []
-        for number, text in enumerate(body.cells):
-            merged = self._merged[number] if number < len(self._merged) else ""
-            if merged == "across" and row:
-                row[-1] = row[-1]._replace(columns=row[-1].columns + 1)
-            elif merged == "down" and number < len(above):
-                row.append(above[number])
-            else:
-                row.append(Cell(text))
-        body.rows.append(row)
-        body.cells = []
+        """End a row, whose cells were defined before it."""
+        defined = [*self._defined, *[("", 0)] * len(self._part.cells)]
+        self._part.rows.append(
+            [RtfCell(text, *defined[place]) for place, text in enumerate(self._part.cells)]
+        )
+        self._part.cells = []
 
     def begin_row(self) -> None:
         """Begin the definition of a row."""
         self.is_filled = False
-        self._merged, self._merges = [], ""
+        self._defined, self._merges = [], ""
 
     def merge_across(self) -> None:
         """Merge the cell that is being defined with the one before it."""
@@ -152,15 +247,14 @@ class RtfRows:
         """Merge the cell that is being defined with the one above it."""
         self._merges = "down"
 
-    def define_cell(self) -> None:
-        """End the definition of a cell."""
-        self._merged.append(self._merges)
+    def define_cell(self, right: int | None) -> None:
+        """End the definition of a cell, whose right edge is at this position."""
+        self._defined.append((self._merges, right or 0))
         self._merges = ""
 
     def head(self) -> None:
         """Make the row a header if all rows above it are headers."""
-        body = self._body
-        body.headers += body.headers == len(body.rows)
+        self._part.headers += self._part.headers == len(self._part.rows)
 
 
 def _begin_field(state: RtfState) -> None:
@@ -179,6 +273,14 @@ def _begin_shape(state: RtfState) -> None:
     state.in_shape = True
 
 
+def _begin_both(state: RtfState) -> None:
+    state.part_of_both, state.part = state.part, "ansi"
+
+
+def _begin_unicode(state: RtfState) -> None:
+    state.part = state.part_of_both or state.part
+
+
 def _begin_colors(state: RtfState) -> None:
     state.part = "colors"
 
@@ -189,5 +291,8 @@ DESTINATIONS: dict[str, Callable[[RtfState], None]] = {
     "moMath": _begin_formula,
     "shpinst": _begin_shape,
     "colortbl": _begin_colors,
+    "upr": _begin_both,
+    "ud": _begin_unicode,
 }
-"""Functions that begin a field, a formula, a shape or the colours, by the first word of a group."""
+"""Functions that begin a field, a formula, a shape, the colours, or a text that is stored twice, by
+the first word of a group."""

@@ -7,7 +7,11 @@ from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_o
 from conflictscore.retrieval.shaping.formulas import beside, grouped
 
 # Combining accents and their names in TeX.
-_ACCENTS = {"\u0302": "hat", "\u0303": "tilde", "\u0307": "dot", "\u0308": "ddot", "\u20d7": "vec"}
+_ACCENTS = {
+    "\u0300": "grave", "\u0301": "acute", "\u0302": "hat", "\u0303": "tilde", "\u0304": "bar",
+    "\u0305": "bar", "\u0306": "breve", "\u0307": "dot", "\u0308": "ddot", "\u030c": "check",
+    "\u20d6": "overleftarrow", "\u20d7": "vec", "\u20db": "dddot",
+}  # fmt: skip
 
 
 def formula(element: Element) -> str:
@@ -79,8 +83,9 @@ def _limit(mark: str) -> Callable[[Element], str]:
 
 def _accent(element: Element) -> str:
     sign = value_of(element, "accPr", "chr")
-    # without a sign, Word's default accent is the circumflex (U+0302)
-    return f"{_ACCENTS.get(sign or chr(0x302), 'bar')}({_part(element, 'e')})"
+    sign = "\u0302" if sign is None else sign  # Word's default is the circumflex
+    inner = _part(element, "e")
+    return f"{_ACCENTS[sign]}({inner})" if sign in _ACCENTS else f"{grouped(inner)}{sign}"
 
 
 def _bar(element: Element) -> str:

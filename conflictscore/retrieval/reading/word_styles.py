@@ -20,6 +20,8 @@ _DEEPEST = 12
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 # Values that Word writes for a background that is white or has no colour.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
+# Shading without a pattern, which would be drawn over the background in another colour.
+_NO_PATTERN = frozenset(("clear", "nil"))
 _HIGHLIGHTS = {
     "black": "000000", "blue": "0000ff", "cyan": "00ffff", "green": "00ff00",
     "magenta": "ff00ff", "red": "ff0000", "yellow": "ffff00", "darkBlue": "000080",
@@ -45,7 +47,8 @@ class Styles:
             (
                 name
                 for name, style in self._styles.items()
-                if attribute(style, "type") == "paragraph" and attribute(style, "default") == "1"
+                if attribute(style, "type") == "paragraph"
+                and attribute(style, "default") in ("1", "true", "on")
             ),
             "",
         )
@@ -171,6 +174,8 @@ def has_fill(properties: Element | None) -> bool:
     shading = child(properties, "shd")
     fill = (attribute(shading, "fill") or "").lower()
     if shading is not None and (fill not in _NO_FILL or attribute(shading, "themeFill")):
+        return True
+    if (attribute(shading, "val") or "nil") not in _NO_PATTERN:
         return True
     return (value_of(properties, "highlight") or "none") not in ("none", "white")
 

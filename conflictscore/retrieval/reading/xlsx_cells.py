@@ -96,10 +96,12 @@ class Cells:
         return self._words(self._stored_text(kind, raw, cell), style), False
 
     def _stored_text(self, kind: str, raw: str, cell: Element) -> str:
-        if kind == "s":
-            return self._strings[int(raw)]
         if kind == "inlineStr":
             return _rich_text(child(cell, "is"))
+        if not raw:
+            return ""
+        if kind == "s":
+            return self._strings[int(raw)]
         if kind == "b":
             return "TRUE" if raw in ("1", "true") else "FALSE"
         return raw
