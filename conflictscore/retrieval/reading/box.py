@@ -37,11 +37,15 @@ from conflictscore.threads import in_thread, usable_cores
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
 """A page that is read first, so that the time for loading the libraries is not counted for any
 other page."""
-
-
 CLOCK = 6
-"""The limit on wall-clock time, as a multiple of the limit on processor time."""
+"""The limit on wall-clock time, as a multiple of the limit on processor time.
+
+It ends a process that waits without using the processor. It is large, since a busy machine slows
+down a process that does use it.
+"""
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
+"""The signal that ends a process that has used up its processor time; Windows has no such signal.
+"""
 _SECONDS_TO_END = 5  # a process normally ends right after it closes its output
 
 
@@ -116,7 +120,7 @@ class ReaderBox:
             process, start = self._process(), time.monotonic()
             try:
                 line = _ask(process, json.dumps(head).encode() + b"\n" + body)
-            except BaseException:
+            except BaseException:  # the process may still be answering this request
                 _end(process)
                 raise
             if not line:
@@ -147,6 +151,7 @@ class ReaderBox:
         # lets the child find this package and its libraries in the same places as this process
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
+            # -P: a module in the working folder replaces no library, unless it does here too
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.box"],
                 stdin=subprocess.PIPE,
@@ -221,7 +226,7 @@ def _serve() -> None:
             if "page" in request and not libraries_loaded:
                 _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
                 libraries_loaded = True
-            if not memory_limited:
+            if not memory_limited:  # only now, so that the libraries do not count
                 _limit_memory(request["megabytes"])
                 memory_limited = True
             _limit_time(request["seconds"])
@@ -256,6 +261,7 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
         return {"error": str(error)}
     except InputError as error:
         return {"refused": str(error)}
+    # JSON keeps a note's sentence but not its kind
     return {"documents": documents, "notes": [(note.kind, note) for note in notes]}
 
 
@@ -267,11 +273,12 @@ def _limit_time(seconds: float) -> None:
     If the system does not support this, only wall-clock time is limited; that limit applies on
     every system as a backstop.
     """
+    # this ends the process even while a library blocks all of Python's threads
     faulthandler.dump_traceback_later(seconds * CLOCK, exit=True)
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        most = math.ceil(time.process_time() + seconds)
+        most = math.ceil(time.process_time() + seconds)  # the system counts whole seconds
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 

@@ -46,11 +46,12 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
     decoding = decode(data, html=html)
-    if "\0" in decoding.text:
+    if "\0" in decoding.text:  # in text, decode() tolerates a few control characters
         raise UnreadableError("is not text")
     if not decoding.encoding.startswith(("utf-8", "utf-16", "utf-32")):
         sentence = f"{url}: not UTF-8, read as {decoding.encoding}"
         notes.append(Note(NoteKind.ENCODING, sentence))
+    # the file itself may contain U+FFFD
     elif (replaced_characters := decoding.text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
         sentence = f"{url}: {replaced_characters} characters are damaged and were read as \ufffd"
         notes.append(Note(NoteKind.ENCODING, sentence))

@@ -55,6 +55,7 @@ def read_table(text: str, url: str) -> DelimitedTable:
         separators, text = declaration[1], text[declaration.end() - 1 :]
     first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
     names: list[str] = []
+    # the most frequent first, since a text may contain the others
     by_count = sorted(separators, key=first_line.count, reverse=True)
     for separator in by_count:
         quote = _quote_of(text, separator)
@@ -88,7 +89,7 @@ def _quote_of(text: str, separator: str) -> str:
     """
     lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
     if len(text) > _QUOTED_WITHIN:
-        lines = lines[:-1]
+        lines = lines[:-1]  # the last line may be cut
     cell = rf"(?:'(?:[^'\\]|''|\\.)*+'|[^'{re.escape(separator)}]*+)"
     row = re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
     have_cells = [row.fullmatch(line) and "'" in line for line in lines]
@@ -130,7 +131,7 @@ def rows_of(
                 yield pending
             where, last_start = f"{url}, line {start}", start
             start = reader.line_num + 1
-            if number > MOST_ROWS:
+            if number > MOST_ROWS:  # row 0 is the header
                 raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
             pending = DelimitedRow(where, cells) if any(cell.strip() for cell in cells) else None
         rest = text.split("\n", last_start - 1)[-1]

@@ -50,6 +50,8 @@ from conflictscore.retrieval.shaping.symbol_fonts import (
 )
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
+# Elements that show no text of their own: deleted and moved text, instructions of fields,
+# properties, the pronunciation above a word (rt), and positions of drawings, which are numbers.
 _LEFT_OUT = frozenset(
     (
         "del",
@@ -345,6 +347,7 @@ class _Walk:
         if key not in self._notes:
             self._note_counts[kind] += 1
             number = self._note_counts[kind]
+            # the forms that Word uses unless the file says otherwise
             self._notes[key] = roman(number) if kind == "endnote" else str(number)
         return f"[{self._notes[key]}]"
 

@@ -29,7 +29,8 @@ _DEEPEST = 30
 """Maximum depth of nested groups of shapes."""
 _STRUCK = ("sngStrike", "dblStrike")
 _OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}
-_LEVELS = frozenset("012345678")
+_LEVELS = frozenset("012345678")  # the nine levels of paragraphs
+# Functions that write numbers, by the first seven letters of a form such as "alphaLcPeriod".
 _NUMBERS = {"alphaLc": letters, "romanLc": roman, "alphaUc": letters, "romanUc": roman}
 
 
@@ -43,10 +44,9 @@ class Drawing:
     def labels(self) -> dict[str, str]:
         """Map the number of each shape to its text; also of hidden shapes, as of controls."""
         root = self._package.part(self._name)
-        shapes = (each for each in (root.iter() if root is not None else ()))
         return {
             attribute(properties_of(shape), "id") or "": " ".join(self.text(child(shape, "txBody")))
-            for shape in shapes
+            for shape in (root.iter() if root is not None else ())
             if name_of(shape) == "sp"
         }
 
@@ -157,7 +157,9 @@ class Drawing:
         if attribute(looks, "strike") in _STRUCK:
             return ""
         text = "".join(each.text or "" for each in run if name_of(each) == "t")
+        # in titles, a line break is stored as a vertical tab, which XML does not allow
         text = self._signs(text.replace("\v", "\n").replace("_x000B_", "\n"), looks)
+        # written as 30000 or as 30%; zero means neither raised nor lowered
         height = attribute(looks, "baseline") or "0"
         is_raised = any(digit in "123456789" for digit in height)
         return raised(text, "_" if height.startswith("-") else "^") if is_raised else text

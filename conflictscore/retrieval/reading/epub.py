@@ -68,6 +68,7 @@ class _Book:
         pictures = missing = 0
         fault: UnreadableError | None = None
         spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
+        # each chapter once, since a small hostile book may list one a million times
         for reference in dict.fromkeys(each.get("idref") for each in spine):
             chapter = places.get(reference)
             if chapter is None or (chapter.get("media-type") or "") not in _PAGES:
@@ -130,6 +131,7 @@ class _Book:
             styles = decode(self._file.read(place)).text
         except UnreadableError:  # a damaged style sheet hides nothing
             return ""
+        # without "</", the style sheet cannot end its element
         return f"<style>{styles.replace('</', '')}</style>"
 
     def _place(self, folder: str, address: str) -> str:

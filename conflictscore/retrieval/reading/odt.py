@@ -139,7 +139,10 @@ class _Walk:
 
     def _paragraph(self, element: Element, number: str) -> str:
         look = self._styles.look("paragraph", attribute(element, "style-name"))
-        if look.is_hidden or any(name_of(e) in _HIDING and _is_hidden(e) for e in element.iter()):
+        fields = (*element, *(part for span in element for part in span))
+        if look.is_hidden or any(
+            name_of(e) == "hidden-paragraph" and _is_hidden(e) for e in fields
+        ):
             return ""
         text = "".join(self._inline(element, look.font))
         if name_of(element) == "h" and text.strip() and not number:
@@ -311,7 +314,6 @@ def _described(frame: Element) -> str:
 
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
-_HIDING = ("hidden-paragraph",)  # fields that hide the paragraph in which they are
 _EMBEDDED = ("plugin", "applet", "floating-frame", "object-ole")
 _TITLE_FIELD = ":text:1.0}title"
 _LINE_ENDS = re.compile("[\n\r\x85\u2028\u2029]+")

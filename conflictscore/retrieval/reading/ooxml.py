@@ -8,11 +8,11 @@ from xml.etree import ElementTree  # safe, since entities are rejected below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-_OLE = b"\xd0\xcf\x11\xe0"
+_OLE = b"\xd0\xcf\x11\xe0"  # the first bytes of the format that Office used before 2007
 _LARGEST_UNPACKED = 100_000_000
 """Maximum number of bytes in all unpacked parts. Parsing this much XML uses all the memory of a
 child process."""
-_FALSE = ("0", "false", "off", "none")
+_FALSE = ("0", "false", "off", "none")  # values that turn a property off
 
 
 class Package:

@@ -25,7 +25,9 @@ from conflictscore.retrieval.reading.delimited_rows import (
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
+"""Fields of :class:`~conflictscore.records.Document` that a row's column may be named like."""
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
+"""Names of a row's metadata, as LangChain, Haystack and LlamaIndex write them."""
 _DEEPEST_TEXT = 3
 """Maximum number of nested objects around the text; LangChain, LlamaIndex and Elasticsearch have
 two."""
@@ -176,7 +178,7 @@ def _row_document(
         for name, value in clean_fields.items()
         if name != "metadata" and not _is_null(value) and not is_scalar(value)
     }
-    document = as_document(clean_fields, 1, where)
+    document = as_document(clean_fields, 1, where)  # its number is not used
     kept_columns = {name: value for name, value in columns.items() if value is not None}
     return FileDocument(
         document.text, document.title, document.url or url, {**document.metadata, **kept_columns}

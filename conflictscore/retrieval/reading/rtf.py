@@ -300,6 +300,7 @@ class _Walk:
 
     def set_charset(self, number: int | None) -> None:
         """Set the encoding of the font that is being defined."""
+        # 2 stands for a font of signs, whose codes are looked up as they are
         self._font_codec = "latin-1" if number == 2 else CHARSETS.get(number or 0, "")
 
     def set_codec(self, number: int | None) -> None:

@@ -61,6 +61,7 @@ class Numbering:
             if name_of(each) == "num":
                 self._add_list(each, definitions, by_style)
         self._counts: dict[str, list[int]] = {}
+        """The last number at each level of a list; -1 if the level has not begun."""
 
     def level_of(self, number: str, style: str) -> int:
         """Return the level of a list to which a paragraph style is linked; 0 if there is none."""
@@ -86,6 +87,7 @@ class Numbering:
         }
         self._levels[number] = _levels(definitions.get(name), overrides)
         begins_anew = any(child(part, "startOverride") is not None for part in overrides.values())
+        # a key with "!" is no definition's name, which is a number
         self._shared[number] = f"{number}!" if begins_anew else name
 
     def mark(self, number: str, level: int) -> str:

@@ -15,7 +15,8 @@ from conflictscore.retrieval.reading.ooxml import (
 
 _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
-"""Maximum length of a chain of styles, each based on the next."""
+"""Maximum length of a chain of styles, each based on the next; a damaged file may have a cycle.
+Chosen by hand."""
 # Colours that the eye cannot distinguish from white.
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 # Values that Word writes for a background that is white or has no colour.
@@ -29,9 +30,9 @@ _HIGHLIGHTS = {
     "darkYellow": "808000", "darkGray": "808080", "lightGray": "c0c0c0",
 }  # fmt: skip
 _RAISED = 6
-"""Minimum shift of a superscript or subscript, in half points."""
+"""Minimum shift of a superscript or subscript, in half points; chosen by hand."""
 _SMALLEST = 4
-"""Minimum visible font size, in half points."""
+"""Minimum visible font size, in half points; chosen by hand."""
 
 
 class Styles:
