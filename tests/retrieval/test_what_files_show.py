@@ -120,6 +120,7 @@ CASES = {
     "an empty version with a layout": Shown(".eml", HEAD + group("alternative", typed("Lit", "text/plain"), typed("<p></p>", "text/html")), "Subject: The light\nFrom: Poe <poe@b.example>\n\nLit"),
     "turned text in a file with layers": Shown(".pdf", pdf("BT /F1 12 Tf 0 1 -1 0 300 300 Tm (turned) Tj ET\n" + drawn("lit"), layers=LAYERS), "turned\nlit"),
     "a hidden note of a page": Shown(".pdf", pdf(drawn("lit"), page=f"/Annots [{NOTE.format('', '1932')} {NOTE.format('/F 2', '1950')}]"), "lit\n1932"),
+    "a letter that is no page number": Shown(".pdf", pdf(*("".join(drawn(line, y=800 - 50 * n) for n, line in enumerate(lines)) for lines in (("lit", "in", "the", "x"), ("year", "of", "1932", "n")))), "lit\nin\nthe\nx\n\nyear\nof\n1932\nn"),
     "a range at the end of a line": Shown(".pdf", pdf(drawn("It cost $10-") + drawn("$20 in all", y=685)), "It cost $10-\n$20 in all"),
 }  # fmt: skip
 

@@ -139,8 +139,10 @@ class ReaderBox:
             process.wait(_SECONDS_TO_END)
         code = process.returncode
         _end(process)
-        if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * CLOCK:
+        if code == -_OUT_OF_TIME:
             return f"could not be read within {seconds:g} s of processor time"
+        if time.monotonic() - start >= seconds * CLOCK:
+            return f"could not be read within {seconds * CLOCK:g} s"
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":

@@ -177,15 +177,18 @@ class _Walk:
                 number = initial = ""
             if name == "tbl":
                 yield from self._table(each, dark_ground)
-            elif name in _MARKED:
-                yield self._mark(each, "")
-            elif name in ("oMath", "oMathPara"):
-                yield from filter(str.strip, [formula(each)])
-            elif name == "AlternateContent":
-                yield from self._lines(chosen(each), dark_ground)
-            elif name not in _LEFT_OUT and not _is_placeholder(each):
-                yield from self._lines(each, dark_ground)
+            elif name not in _LEFT_OUT:
+                yield from self._other_lines(each, dark_ground)
         yield from filter(str.strip, numbered(number, initial))
+
+    def _other_lines(self, element: Element, dark_ground: bool) -> Iterator[str]:
+        """Yield the lines of an element that is neither a paragraph nor a table."""
+        if name_of(element) in _MARKED:
+            yield self._mark(element, "")
+        elif name_of(element) in ("oMath", "oMathPara"):
+            yield from filter(str.strip, [formula(element)])
+        elif not _is_placeholder(element):
+            yield from self._lines(chosen(element), dark_ground)
 
     def _paragraph(self, paragraph: Element, boxes: list[str], dark_ground: bool) -> str:
         properties = child(paragraph, "pPr")
@@ -270,12 +273,10 @@ class _Walk:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
                 ground.boxes.extend(self._lines(each, dark_ground=True))
-            elif name == "AlternateContent":
-                yield from self._inline(chosen(each), ground)
             elif (text := self._referred(name, each)) is not None:
                 yield text
             else:
-                yield from self._inline(each, _described(each, ground))
+                yield from self._inline(chosen(each), _described(each, ground))
 
     def _referred(self, name: str, element: Element) -> str | None:
         """Return the text for a note, comment, diagram, object or sign; None for other elements."""

@@ -1,12 +1,13 @@
 """Reads the chapters of an e-book (.epub) in order, each as a web page."""
 
 import re
+from collections.abc import Iterator
 from io import BytesIO
 from posixpath import dirname, join, normpath
 from urllib.parse import unquote, urldefrag
 from zipfile import ZipFile
 
-from conflictscore.retrieval.html.whole import whole_text
+from conflictscore.retrieval.html.whole import WholeText, whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.ooxml import Package, child, children, name_of
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
@@ -60,39 +61,52 @@ class _Book:
         if root is None or main is None:
             raise ValueError("it has no table of contents")
         self._root, self._folder = root, dirname(main)
+        self._fault: UnreadableError | None = None
+        """The first error in a chapter, which is raised if no other chapter has text."""
 
     def read(self) -> RichText:
         """Return the text of the book, its title and notes."""
-        places = {each.get("id"): each for each in children(child(self._root, "manifest"))}
         pieces: list[str] = []
         pictures = missing = 0
-        fault: UnreadableError | None = None
-        spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
-        # each chapter once, since a small hostile book may list one a million times
-        for reference in dict.fromkeys(each.get("idref") for each in spine):
-            chapter = places.get(reference)
-            if chapter is None or (chapter.get("media-type") or "") not in _PAGES:
+        for name in self._chapters():
+            whole = self._whole(name)
+            if whole is None:
                 missing += 1
-                continue
-            name = self._place(self._folder, chapter.get("href") or "")
-            if name not in self._names:
-                missing += 1
-                continue
-            try:
-                whole = whole_text(self._page(name))
-            except UnreadableError as error:  # the other chapters are read all the same
-                missing, fault = missing + 1, fault or error
-                continue
-            pieces.append(whole.text)
-            pictures += whole.pictures
-        if fault and not any(pieces):
-            raise fault
+            else:
+                pieces.append(whole.text)
+                pictures += whole.pictures
+        if self._fault and not any(pieces):
+            raise self._fault
         notes = [pictures_note(pictures)] if pictures else []
         if missing:
             count = "a chapter is" if missing == 1 else f"{missing} chapters are"
             sentence = f"{count} missing, damaged or not a page of text"
             notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
         return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
+
+    def _chapters(self) -> Iterator[str | None]:
+        """Yield the names of the chapters in reading order; None for one that is no page of text.
+
+        Each appears once, since a small hostile book may list a chapter a million times.
+        """
+        items = {each.get("id"): each for each in children(child(self._root, "manifest"))}
+        spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
+        for reference in dict.fromkeys(each.get("idref") for each in spine):
+            item = items.get(reference)
+            if item is None or (item.get("media-type") or "") not in _PAGES:
+                yield None
+            else:
+                yield self._place(self._folder, item.get("href") or "")
+
+    def _whole(self, name: str | None) -> WholeText | None:
+        """Return a chapter's text; None if the chapter is missing or damaged."""
+        if name is None or name not in self._names:
+            return None
+        try:
+            return whole_text(self._page(name))
+        except UnreadableError as error:  # the other chapters are read all the same
+            self._fault = self._fault or error
+            return None
 
     def _is_locked(self) -> bool:
         """Whether anything other than fonts is encrypted."""

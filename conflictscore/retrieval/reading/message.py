@@ -109,16 +109,20 @@ class _Walk:
         if kind == "message/rfc822" and part.is_multipart() and not is_attached:
             self.message(_parts(part)[0], depth + 1)
         elif part.is_multipart() and kind not in ("message/rfc822", *_SEALED):
-            for each in _shown_parts(part):
-                count = len(self._pieces)
-                self._part(each, depth + 1)
-                is_version = part.get_content_subtype() == "alternative"
-                if is_version and any(map(str.strip, self._pieces[count:])):
-                    break
+            self._group(part, depth)
         elif part.get_content_subtype() not in _SIGNATURES and (
             is_attached or not self._shown(part)
         ):
             self._attached.append((_name(part), _header(part, "Content-ID").strip("<>")))
+
+    def _group(self, group: _Part, depth: int) -> None:
+        """Add the displayed parts of a group; of several versions, only the first with text."""
+        are_versions = group.get_content_subtype() == "alternative"
+        for each in _shown_parts(group):
+            count = len(self._pieces)
+            self._part(each, depth + 1)
+            if are_versions and any(map(str.strip, self._pieces[count:])):
+                return
 
     def _shown(self, part: _Part) -> bool:
         """Add a part if it is displayed in the message, and return whether it is."""

@@ -107,7 +107,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
-        values.append("\n".join(_form_values(page)))
+        # each once: all buttons of a choice have the same value
+        values.append("\n".join(dict.fromkeys(_form_values(page))))
         page.close()
     texts: list[str] = []
     logos: set[tuple[int, ...]] = set()
@@ -159,8 +160,7 @@ def _undivided(text: str) -> str:
     for end in _LINE_END.finditer(text):
         before = _last_word(text[max(start, end.start() - _LONGEST_WORD) : end.start()])
         after = _first_word(text, end.end())
-        is_in_file = text[end.start()] not in _HYPHENS
-        if not before or (is_in_file and not after):  # a dash, or a range such as "10-" and "$20"
+        if not _divides(before, after, text[end.start()]):
             continue
         if compounds is None:
             words, compounds = _words_and_compounds(text)
@@ -181,6 +181,14 @@ def _undivided(text: str) -> str:
     for ligature, letters in _SPELLED.items():
         joined_text = joined_text.replace(ligature, letters)
     return joined_text
+
+
+def _divides(before: str, after: str, hyphen: str) -> bool:
+    """Whether a hyphen at the end of a line is one of a word, and not a dash or that of "10-$20".
+
+    pdfium inserts its own signs only within words.
+    """
+    return bool(before and (after or hyphen in _HYPHENS))
 
 
 def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:

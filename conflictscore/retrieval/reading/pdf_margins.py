@@ -11,6 +11,7 @@ from itertools import islice
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_runs import TextRun
+from conflictscore.retrieval.shaping.counting import roman
 
 _EDGE = 2
 """Number of lines at the top and bottom of a page that may be running heads or feet."""
@@ -33,7 +34,8 @@ _NAMED_NUMBER = re.compile(
     re.IGNORECASE,
 )
 """Matches page numbers that a word or sign identifies; a bare number may be part of the text."""
-_ROMAN = re.compile(r"[ivxl]{1,7}")
+_ROMAN = {roman(number): number for number in range(1, 90)}
+"""Numbers of pages before the first chapter; further pages would need the letter c."""
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
 """Matches a number at the beginning of a line, or at the end if the line is reversed."""
 _LARGE = 1.8
@@ -77,17 +79,27 @@ def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageL
     return bool(head) and any(_is_at(line, before) for before in earlier.get(head, ()))
 
 
-def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[int]:
+def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
     """Count the differences between bare numbers at the edges of pages and the pages' indices.
 
-    The difference is the same on each page for page numbers, but not for other numbers.
+    The difference is the same on each page for page numbers, but not for other numbers. Roman
+    numbers are counted apart, since they begin anew.
     """
     return Counter(
-        int(line.text) - number
+        (place[0], place[1] - number)
         for number, edge in enumerate(edges)
         for line in edge
-        if line.text.isdecimal() and len(line.text) < 5  # page numbers have at most four digits
+        if (place := _bare_number(line.text))
     )
+
+
+def _bare_number(text: str) -> tuple[bool, int] | None:
+    """Return whether a text is a Roman number, and the number; None if it is no page number."""
+    text = text.strip()
+    if text in _ROMAN:
+        return True, _ROMAN[text]
+    is_number = text.isdecimal() and len(text) < 5  # page numbers have at most four digits
+    return (False, int(text)) if is_number else None
 
 
 def _edges(page: Sequence[PageLine]) -> list[PageLine]:
@@ -111,15 +123,14 @@ def _is_at(line: PageLine, before: PageLine) -> bool:
     return abs(line.y - before.y) <= _SAME_PLACE and abs(line.size - before.size) < 1
 
 
-def _is_page_number(text: str, page: int, offsets: Counter[int], pages: int) -> bool:
+def _is_page_number(text: str, page: int, offsets: Counter[tuple[bool, int]], pages: int) -> bool:
     text = text.strip()
     if pages < 2:
         return False
     if _NAMED_NUMBER.match(text) and _PAGE_NUMBER.fullmatch(text):
         return True
-    if text.isdecimal() and len(text) < 5:
-        return offsets[int(text) - page] > 1
-    return bool(_ROMAN.fullmatch(text))
+    place = _bare_number(text)
+    return place is not None and offsets[place[0], place[1] - page] > 1
 
 
 def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]:

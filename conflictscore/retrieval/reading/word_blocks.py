@@ -38,6 +38,6 @@ def descend(parent: Element, name: str) -> Iterator[Element]:
             yield from descend(each, name)
 
 
-def chosen(alternatives: Element) -> Element:
-    """If content has two forms, return the one that Word 2010 and later show."""
-    return next((c for c in alternatives if name_of(c) == "Choice" and len(c)), alternatives)
+def chosen(element: Element) -> Element:
+    """Return the form of an element that Word 2010 and later show; itself if it has only one."""
+    return next((form for form in element if name_of(form) == "Choice" and len(form)), element)
