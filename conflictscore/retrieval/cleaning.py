@@ -45,6 +45,9 @@ def clean_text(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text.strip()
     if _SPECIAL.search(text):
+        if "\x8b" in text:
+            # in pairs, these are quotation marks in windows-1252, and no escape sequence begins
+            text = text.replace("\x8b", "\u2039").replace("\x9b", "\u203a")
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)
         if "\x08" in text:

@@ -1,6 +1,6 @@
 """Searches your own documents without using a network."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -19,8 +19,8 @@ from conflictscore.retrieval.ranking import BM25Ranker
 class CorpusRetriever(TopKRetriever):
     """Returns the documents whose title and text match the question best.
 
-    They are ranked by the words that they share with the question (BM25). English stop words and
-    single letters are ignored. Documents with equal scores keep their original order. If the corpus
+    They are ranked by the words that they share with the question (BM25). English stop words are
+    ignored. Documents with equal scores keep their original order. If the corpus
     has at most ``k`` documents, all of them are returned. Otherwise only documents that share a
     word with the question are returned. The metadata of each document gains ``title``, ``source``,
     ``rank`` (from 1), ``score`` (0 or more) and ``provider``.
@@ -43,8 +43,13 @@ class CorpusRetriever(TopKRetriever):
         return cls(documents=read.documents, notes=read.notes, k=k)
 
     @classmethod
-    def from_documents(cls, documents: Sequence[DocumentLike], k: int = 10) -> Self:
-        """Builds a retriever from texts, LangChain documents, records or mappings."""
+    def from_documents(cls, documents: DocumentLike | Sequence[DocumentLike], k: int = 10) -> Self:
+        """Builds a retriever from texts, LangChain documents, records or mappings.
+
+        A single document counts as a list of one.
+        """
+        if isinstance(documents, str | Mapping | Retrieved | Document):
+            documents = [documents]
         taken = [
             item if isinstance(item, Document) else as_document(item, number)
             for number, item in enumerate(documents, start=1)

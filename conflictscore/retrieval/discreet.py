@@ -24,7 +24,9 @@ _log = logging.getLogger(__name__)
 NOTHING_FOUND = "no documents found"
 """The message that callers get if a search finds nothing, in place of the search's own message."""
 _IN_THE_LOG = "the search left notes about its documents in the log of this service"
-_MOST_LOGGED = 1000  # limits the memory, since each message may quote another question
+_MOST_LOGGED = 1000
+"""Number of messages that are remembered, so that each is logged once. It limits the memory, since
+each message may quote another question. After that, all of them are forgotten."""
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
@@ -72,7 +74,9 @@ class DiscreetRetriever(BaseRetriever):
 
     def _log_once(self, *texts: str) -> None:
         for text in texts:
-            if text not in self._logged and len(self._logged) < _MOST_LOGGED:
+            if text not in self._logged:
+                if len(self._logged) >= _MOST_LOGGED:
+                    self._logged.clear()
                 self._logged.add(text)
                 _log.warning("%s", text)
 

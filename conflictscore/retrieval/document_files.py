@@ -28,7 +28,7 @@ class ReadResult:
     notes: tuple[Note, ...]
 
 
-def read_documents(paths: Sequence[str | Path]) -> ReadResult:
+def read_documents(paths: str | Path | Sequence[str | Path]) -> ReadResult:
     """Reads the files at these paths, including all files in folders and their subfolders.
 
     Each text file (.txt, .md), caption file (.srt, .vtt), notebook (.ipynb), email (.eml), web page
@@ -39,15 +39,17 @@ def read_documents(paths: Sequence[str | Path]) -> ReadResult:
     these fields. If a line or row cannot be used, it is left out, and a note names it.
 
     All formats except plain text are read in a separate process with limited time and memory. In a
-    folder, hidden files and files with unsupported endings are skipped. Unusable files, and links
-    that lead out of the folder, are left out with a note. If several paths lead to the same file,
-    the file is read once.
+    folder, hidden files and files with unsupported endings are skipped. Unusable files, linked
+    folders, and links that lead out of the folder, are left out with a note. If several paths lead
+    to the same file, the file is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
             used. The message names the file.
         NoDocumentsError: None of the paths contains a readable document.
     """
+    # a string is also a sequence of strings, and "/" alone would be the whole disk
+    paths = [paths] if isinstance(paths, str | Path) else paths
     if not paths:
         raise InputError("no file or folder to read was given")
     documents: list[Document] = []
@@ -114,20 +116,30 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
 def _walk(folder: Path, notes: Notes) -> list[Path]:
     """Return the readable files below a folder, sorted by path; linked folders are not followed."""
     visible: list[Path] = []
+    linked: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=_cannot_read):
         folders[:] = [name for name in folders if not name.startswith(".")]
+        linked += [path for name in folders if (path := Path(root, name)).is_symlink()]
         visible += [Path(root, name) for name in names if not name.startswith(".")]
     readable = [path for path in visible if path.suffix.lower() in ENDINGS]
     top = os.path.realpath(folder)
     outside = [path for path in readable if path.is_symlink() and not _lies_in(top, path)]
-    for path in sorted(outside):
-        sentence = f"{_shown(path)}: is a link that leads out of the folder, left out"
-        notes.append(Note(NoteKind.FILE_LEFT_OUT, sentence))
-    if passed_over := len(visible) - len(readable):
-        count = "1 file" if passed_over == 1 else f"{passed_over} files"
-        sentence = f"{_shown(folder)}: skipped {count} not ending in {_ENDINGS}"
-        notes.append(Note(NoteKind.FILES_PASSED_OVER, sentence))
+    notes += _left_out(outside, "a link that leads out of the folder")
+    notes += _left_out(linked, "a link to a folder")  # a folder can contain a link to itself
+    notes += _passed_over(folder, len(visible) - len(readable))
     return sorted({*readable} - {*outside}, key=lambda path: path.parts)
+
+
+def _left_out(paths: Sequence[Path], what: str) -> Iterator[Note]:
+    for path in sorted(paths):
+        yield Note(NoteKind.FILE_LEFT_OUT, f"{_shown(path)}: is {what}, left out")
+
+
+def _passed_over(folder: Path, number: int) -> Iterator[Note]:
+    if number:
+        count = "1 file" if number == 1 else f"{number} files"
+        sentence = f"{_shown(folder)}: skipped {count} not ending in {_ENDINGS}"
+        yield Note(NoteKind.FILES_PASSED_OVER, sentence)
 
 
 def _lies_in(top: str, path: Path) -> bool:

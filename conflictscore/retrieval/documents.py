@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, TypeGuard
 
 from langchain_core.documents import Document as Retrieved
 
@@ -59,7 +59,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     for item in items:
         fields, text = item.metadata, clean_text(item.page_content)
         url_key = next((key for key in URL_KEYS if _text(fields, key)), "")
-        url = _text(fields, url_key)
+        url = _text(fields, url_key) if url_key else ""
         if not text or (url, text) in earlier:
             continue
         earlier.add((url, text))
@@ -166,7 +166,7 @@ def _is_clean(document: Document) -> bool:
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
     """Convert a document in any accepted form to a mapping; raise InputError for other forms."""
-    if isinstance(item, list) and item and all(isinstance(piece, str) for piece in item):
+    if _is_in_pieces(item):
         return {"text": "\n".join(item)}
     if isinstance(item, str):
         return {"text": item}
@@ -181,11 +181,18 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
     )
 
 
+def _is_in_pieces(value: object) -> TypeGuard[list[str]]:
+    """Whether a value is a text as a list of strings, such as its lines or paragraphs."""
+    return isinstance(value, list) and bool(value) and all(isinstance(e, str) for e in value)
+
+
 def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
     """Return the text in a document's text field; raise InputError if there is no text."""
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields[text_key], f"{where}, field {text_key}")
+    if _is_in_pieces(text):
+        text = "\n".join(text)
     if not isinstance(text, str):
         raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a text")
     if not text.strip():
@@ -209,7 +216,13 @@ def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]
 
 
 def _named(fields: dict[Any, Any], key: str, where: str) -> str:
-    value = _decoded(fields.pop(key, ""), where)
+    """Remove a title or address from the fields and return it; empty if it is null or missing.
+
+    The key is empty if there is no address. A table without a header for its first column has a
+    field with that name, which is no address.
+    """
+    if not key or _is_null(value := _decoded(fields.pop(key, ""), where)):
+        return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{where}: {type(value).__name__}, not a text")
     return clean_text(str(value))
@@ -230,6 +243,8 @@ def _is_null(value: object) -> bool:
 
 
 def _is_blank(value: object) -> bool:
+    if _is_in_pieces(value):
+        return not any(map(str.strip, value))
     return isinstance(value, str | bytes) and not value.strip()
 
 

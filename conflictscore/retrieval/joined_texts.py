@@ -155,7 +155,7 @@ def _value(name: str, value: str) -> dict[str, Any]:
 def _tagged(text: str) -> Iterator[Part]:
     """Split at elements such as ``<document title="…">…</document>``.
 
-    They may be inside ``<documents>``.
+    They may be inside ``<documents>``. If a tool cut its output off, the last element has no end.
     """
     text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
     first = _TAG.search(text)
@@ -163,14 +163,18 @@ def _tagged(text: str) -> Iterator[Part]:
         return
     name, place, closing = first.group(1), first.start(), f"</{first.group(1)}>"
     small_text = text.casefold() if len(text.casefold()) == len(text) else text
+    is_first = True
     while tag := _TAG.search(text, place):
         if tag.group(1).casefold() != name.casefold():
             place = tag.end()
             continue
         end = small_text.find(closing.casefold(), tag.end())
+        if end < 0 and is_first:
+            return
+        yield _element(tag.group(2), text[tag.end() : end if end >= 0 else None].strip())
         if end < 0:
             return
-        yield _element(tag.group(2), text[tag.end() : end].strip())
+        is_first = False
         place = end + len(closing)
 
 

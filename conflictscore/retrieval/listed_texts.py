@@ -63,10 +63,11 @@ def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
     if delimiter is None or not rest:
         return
     try:
+        [names] = csv.reader([head], delimiter=delimiter)
         rows = [row for row in csv.reader(rest.splitlines(), delimiter=delimiter) if row]
     except csv.Error:
         return
-    yield from _rows(head.split(delimiter), rows, is_content)
+    yield from _rows(names, rows, is_content)
 
 
 def _headed(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:

@@ -53,6 +53,29 @@ _LOWER_CASE = re.compile(r"[a-z]")
 # The place at which a sentence begins, perhaps after a quotation mark or a bracket.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
 _BEFORE = 12  # number of characters before a word that are checked for a sentence start
+_NUMERO = re.compile(r"\u2116|(?<!\w)n[\u00ba\u00b0](?=\s?\d)", re.IGNORECASE)
+"""Matches a sign for "No." before a number, as in "№5", "nº 5" and "n° 5"."""
+_NUMBERED = re.compile(r"(?<!\w)(?:no|nr)\.?(\d{1,9})(?!\w)")
+"""Matches "No" before a number without a space."""
+_ORDINAL = re.compile(r"(?<!\w)(\d{1,6})(?:st|nd|rd|th|er?|ere|eme|[oa]s?|te[nr]?)(?!\w)")
+"""Matches an ordinal number in digits, such as "10th", "10e" and "10ª"."""
+_ORDINAL_WORDS = {
+    word: number
+    for number, word in enumerate(
+        (
+            "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth",
+            "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
+            "seventeenth", "eighteenth", "nineteenth",
+        ),
+        start=1,
+    )
+}  # fmt: skip
+_TENS = ("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet")
+_ORDINAL_WORD = re.compile(
+    rf"(?<!\w)(?:(?:({'|'.join(_TENS)})y[- ])?({'|'.join(_ORDINAL_WORDS)})|({'|'.join(_TENS)})ieth)"
+    r"(?!\w)"
+)
+"""Matches an English ordinal number below 100, such as "tenth" and "twenty-first"."""
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"
@@ -65,7 +88,8 @@ class BM25Ranker:
     """Scores texts by the words that they share with a question; thread-safe.
 
     English stop words are ignored, unless capitals suggest that they are names ("IT"). A number
-    with thousands separators matches the same number without them. In scripts without spaces, each
+    with thousands separators matches the same number without them, and an ordinal number ("10th",
+    "tenth") the number itself. In scripts without spaces, each
     pair of characters counts as a word.
     """
 
@@ -92,7 +116,7 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     A word that may be written in two ways yields both forms. For example, "co-operation" also
     yields "cooperation", "U.S." yields "US", and "Müller" yields "mueller".
     """
-    whole = _DIVIDED.sub("", text)
+    whole = _NUMERO.sub("No. ", _DIVIDED.sub("", text))
     folded = fold(whole)
     for term in _TERM.findall(spaced_out(folded)):
         if term not in _STOP_WORDS:
@@ -100,6 +124,11 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     yield from _other_spellings(whole, folded)
     for number in _GROUPED.findall(folded):
         yield _NOT_A_DIGIT.sub("", number)
+    yield from _NUMBERED.findall(folded)
+    yield from _ORDINAL.findall(folded)
+    for tens, ones, round_tens in _ORDINAL_WORD.findall(folded):
+        ten = 10 * (_TENS.index(tens or round_tens) + 2) if tens or round_tens else 0
+        yield str(ten + _ORDINAL_WORDS.get(ones, 0))
     for line in whole.split("\n"):
         if _LOWER_CASE.search(line):  # if a line is all in capitals, capitals mean nothing
             yield from _named_stop_words(line, is_question=is_question)

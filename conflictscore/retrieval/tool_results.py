@@ -163,6 +163,10 @@ class _ToolReply:
         if sources is None and not self._is_evidence(documents, from_artifact):
             return []
         if self._fetches:
+            # copies, since the documents of an artifact belong to the caller's messages
+            documents = [
+                Retrieved(each.page_content, metadata=dict(each.metadata)) for each in documents
+            ]
             self._join(documents, "")
         if not from_artifact:
             self._name_origins(documents)
@@ -363,13 +367,27 @@ def _words_in(value: object) -> int:
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a result's other fields, under this project's names where it has one.
+
+    Several fields may have the same name: a result with a ``link`` may also have a ``source``, the
+    name of a newspaper. A web address is then preferred, and then the field that already has the
+    name. The other fields keep their own names.
+    """
     nested = result.get("metadata")
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
-    return {
-        field_of(str(key)) or str(key): value
-        for key, value in fields.items()
-        if key not in (*_TEXT_KEYS, "type")
-    }
+    metadata: dict[str, Any] = {}
+    for key in sorted(map(str, fields), key=lambda key: _fitness(key, fields.get(key))):
+        # a result's text is read elsewhere, and external metadata must not choose a voice
+        if key in fields and key not in (*_TEXT_KEYS, "type", VOICE):
+            name = field_of(key) or key
+            metadata.setdefault(key if name in metadata else name, fields[key])
+    return metadata
+
+
+def _fitness(key: str, value: object) -> tuple[bool, bool, bool]:
+    """Return the rank of a field among those with the same name; the smallest is the best."""
+    is_address = isinstance(value, str) and address_of(value) is not None
+    return not _has_text(value), not is_address, field_of(key) != key
 
 
 def _has_text(value: object) -> bool:

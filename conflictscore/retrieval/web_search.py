@@ -60,6 +60,8 @@ _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 # installed.
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+# Tags that end a line or block, so that the words on both sides stay apart.
+_BLOCK_TAG = re.compile(r"</?(?:br|p|div|li|tr|td|th|h[1-6])\b[^<>]*>", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,4 +391,6 @@ def _texts(reply: Any) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(html.unescape(_TAG.sub("", marked_inline(text))).split())
+    """Return a snippet of HTML as plain text on one line."""
+    parted = _BLOCK_TAG.sub(" ", marked_inline(text))
+    return " ".join(html.unescape(_TAG.sub("", parted)).split())

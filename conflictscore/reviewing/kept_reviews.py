@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.harness.report.exports import answer_table
 from conflictscore.benchmarks.harness.report.page.report_run import live_run
@@ -36,6 +36,18 @@ EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 """The media type of each format. Formats are named by their file endings, also in URLs."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
+
+
+class _New(NamedTuple):
+    """Rows that were added, with their places, and how far the reviews are then read."""
+
+    rows: Sequence[tuple[str, str | bytes]]
+    size: int
+    """The number of bytes of the file that were read."""
+    total: int
+    """The number of rows in all."""
+    seen: set[str]
+    """The ids of the rows of the store that were read."""
 
 
 class KeptReviews:
@@ -74,11 +86,14 @@ class KeptReviews:
         Raises:
             InputError, ConfigurationError: As in the constructor.
         """
-        rows = self._new_rows() if self._file is None else self._new_lines(self._file)
-        for _, text in rows:
+        new = self._new_rows() if self._file is None else self._new_lines(self._file)
+        # an invalid row is reported by every call, since the rows are read again until it is mended
+        reviews = reviews_in(new.rows)
+        for _, text in new.rows:
             self._note_key(text)
-        for run_id, run_reviews in reviews_in(rows).items():
+        for run_id, run_reviews in reviews.items():
             self.by_run.setdefault(run_id, {}).update(run_reviews)
+        self._size, self._count, self._seen = new.size, new.total, new.seen
 
     def _note_key(self, text: str | bytes) -> None:
         with suppress(ValueError, AttributeError):  # ``reviews_in`` reports invalid rows
@@ -93,29 +108,28 @@ class KeptReviews:
         """
         return self._key_of.get(reviewer, key) != key
 
-    def _new_rows(self) -> list[tuple[str, str]]:
+    def _new_rows(self) -> "_New":
         [[count]] = self._table.execute("SELECT count(*) FROM reviews")
         if count == self._count:
-            return []
+            return _New([], 0, count, self._seen)
         rows = self._table.execute("SELECT id, review FROM reviews")
         new = [(f"review {name}", text) for name, text in rows if name not in self._seen]
-        self._seen.update(name for name, _ in rows)
-        self._count = count
-        return new
+        return _New(new, 0, count, self._seen.union(name for name, _ in rows))
 
-    def _new_lines(self, path: Path) -> list[tuple[str, bytes]]:
+    def _new_lines(self, path: Path) -> "_New":
         """Return the new complete lines. A last line without a newline is left for later."""
         if not path.is_file():
-            return []
+            return _New([], self._size, self._count, self._seen)
         size, count = self._size, self._count  # another thread may read the same lines
         with path.open("rb") as file:
             file.seek(size)
             lines = [line for line in file if line.endswith(b"\n")]
-        numbered_lines = enumerate(lines, count + 1)
-        self._size, self._count = size + sum(map(len, lines)), count + len(lines)
-        return [
-            (f"{path}, line {n}", line) for n, line in numbered_lines if line.strip().endswith(b"}")
+        rows = [
+            (f"{path}, line {number}", line)
+            for number, line in enumerate(lines, count + 1)
+            if line.strip().endswith(b"}")
         ]
+        return _New(rows, size + sum(map(len, lines)), count + len(lines), self._seen)
 
     def no_room_for(self, run_id: str, reviewer: str) -> str | None:
         """Return why no further review can be stored, or None if one can be stored."""

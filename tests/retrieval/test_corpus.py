@@ -177,3 +177,25 @@ def test_what_is_written_another_way_is_found(way: str) -> None:
 def test_stop_words_in_small_letters_and_after_apostrophes_find_nothing() -> None:
     found = CorpusRetriever.from_documents(documents(), k=1).invoke("It isn't. What is it to us?")
     assert found == []
+
+
+def test_a_single_document_is_a_corpus_of_one() -> None:
+    assert len(CorpusRetriever.from_documents("The sky is blue.").documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Chanel No. 5", "a scent, №5"),
+        ("rule nº 5", "it is No. 5"),
+        ("clause n° 12", "No12"),
+        ("the 10th president", "the tenth man"),
+        ("the tenth president", "number 10"),
+        ("twenty-first amendment", "the 21st"),
+        ("fortieth day", "day 40"),
+        ("10e arrondissement", "the 10th one"),
+    ],
+)
+def test_a_number_is_found_in_another_spelling(question: str, text: str) -> None:
+    score, other = BM25Ranker([text, "Bread needs flour."]).scores(question)
+    assert score > other == 0

@@ -84,3 +84,13 @@ async def test_no_reply_of_a_service_holds_a_recordings_notes(recorded: Recorded
         shown = "".join([first.text, second.text, str(served.run(first)), str(served.run(second))])
     assert "log of this service" in first.text
     assert not any(word in shown for word in ("board.pdf", "secret", PRIVATE))
+
+
+def test_a_note_is_logged_even_if_many_others_were(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conflictscore.retrieval.discreet._MOST_LOGGED", 3)
+    retriever = DiscreetRetriever(retriever=Found(documents=[LAMP]))
+    for number in range(5):
+        retriever._log_once(f"note {number}")
+    assert [record.message for record in caplog.records] == [f"note {n}" for n in range(5)]

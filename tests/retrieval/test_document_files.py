@@ -532,3 +532,17 @@ def test_a_pdf_is_read_without_unpainted_text_and_repeated_heads() -> None:
         pdf(f"{head}{step}Opened on 19{step}1 of 2", f"{head}{step}March 1932.{step}2 of 2"),
     )
     assert only("two.pdf").text == f"{head}\nOpened on 19\n\nMarch 1932."
+
+
+def test_a_single_path_is_a_list_of_one() -> None:
+    write("a/one.txt", "Lit in 1871.")
+    assert [document.url for document in read_documents("a").documents] == ["a/one.txt"]
+
+
+def test_a_linked_folder_is_named_in_a_note() -> None:
+    write("a/one.txt", "Lit in 1871.")
+    write("b/two.txt", "Lit in 1874.")
+    Path("a/linked").symlink_to(Path("b").resolve())
+    read = read_documents(["a"])
+    assert len(read.documents) == 1
+    assert [str(note) for note in read.notes] == ["a/linked: is a link to a folder, left out"]

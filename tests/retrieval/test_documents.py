@@ -81,3 +81,24 @@ def test_a_null_and_an_empty_text_are_left_out_with_a_note_and_cost_no_other() -
     assert len(notes) == 2
     with pytest.raises(InputError, match="as in all documents"):
         as_documents(["", {"text": ""}])
+
+
+def test_the_column_without_a_header_is_no_address() -> None:
+    assert as_documents([{"text": "blue", "": "0"}])[0].url == ""
+    assert to_documents([Retrieved(page_content="blue", metadata={"": "0"})])[0].url == ""
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_title_in_metadata_is_no_error(missing: object) -> None:
+    item = Retrieved(page_content="blue", metadata={"title": missing, "source": missing})
+    assert (as_documents([item])[0].title, as_documents([item])[0].url) == ("", "")
+
+
+def test_a_text_in_pieces_may_be_a_field_and_may_be_empty() -> None:
+    documents = as_documents([{"paragraphs": ["blue", "green"]}, ["", " "]])
+    assert [document.text for document in documents] == ["blue\ngreen"]
+
+
+def test_windows_quotation_marks_do_not_take_the_text_after_them() -> None:
+    item = Retrieved(page_content="\x8bLamp\x9b on page \x8b12\x9b 42 m; \x1b[1mred\x1b[0m")
+    assert to_documents([item])[0].text == "‹Lamp› on page ‹12› 42 m; red"

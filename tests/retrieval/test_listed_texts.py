@@ -102,3 +102,11 @@ def test_parts_of_one_text_are_one_witness() -> None:
     documents = read("\n\n".join(f"### {name}\n\n{text}" for name, text in FOUND))
 
     assert len({document.metadata["voice"] for document in documents}) == 1
+
+
+def test_the_names_of_columns_may_be_quoted() -> None:
+    rows = "\n".join(f'"{title}","{text.replace(chr(34), chr(34) * 2)}"' for title, text in FOUND)
+    documents = read(f'"title","content"\n{rows}')
+    assert [document.text for document in documents] == [
+        f"{title}\n{text}" for title, text in FOUND
+    ]

@@ -57,6 +57,18 @@ from conflictscore.retrieval.shaping.number_formats import shown_number, shown_t
         (61, "yyyy-mm-dd", "1900-03-01"),
         (-1, "yyyy-mm-dd", "-1"),
         (1e9, "yyyy-mm-dd", "1000000000"),
+        (2_958_465, "yyyy-mm-dd", "9999-12-31"),
+        (2_958_465.9999999, "yyyy-mm-dd", "2958466"),
+        (45292, '[$-411]ggge"年"m"月"d"日"', "2024年1月1日"),
+        (45292, "[$-404]e/m/d", "2024/1/1"),
+        (5, "0.0 g", "5.0 g"),
+        (-5, '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', "-5"),
+        (-5, "[>100]0;0", "-5"),
+        (-5, "[>=0]0;(0)", "(5)"),
+        (-5, "[<0](0);0", "(5)"),
+        (5, "", "5"),
+        (float("inf"), "0.00", "inf"),
+        (float("-inf"), "General", "-inf"),
     ],
 )
 def test_a_number_is_written_by_its_code(number: float, code: str, shown: str) -> None:

@@ -413,3 +413,37 @@ def test_a_statement_that_nothing_was_found_is_not_a_document(text: str) -> None
 )
 def test_a_text_that_says_something_else_is_one(text: str) -> None:
     assert [body for _, body, *_ in found(said(text))] == [text]
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "url"),
+    [
+        ({"title": "Lamp", "link": "https://a.test/", "source": "Gazette"}, "Lamp", "https://a.test/"),
+        ({"url": "https://a.test/", "source": "Gazette", "name": "id 7", "title": "Lamp"}, "Lamp", "https://a.test/"),
+        ({"source": "files/lamp.txt", "title": "", "name": "Lamp"}, "Lamp", "files/lamp.txt"),
+    ],
+)  # fmt: skip
+def test_of_several_fields_the_web_address_and_the_title_are_used(
+    fields: dict[str, str], title: str, url: str
+) -> None:
+    results = json.dumps([{**fields, "snippet": "Lit in 1871."}])
+    assert found(said(results)) == [(1, "Lit in 1871.", title, url)]
+
+
+def test_structured_content_does_not_choose_its_voice() -> None:
+    results = {"results": [{"text": BELL, "voice": "a"}, {"text": MOVED, "voice": "a"}]}
+    documents = documents_from_messages([said(artifact={"structured_content": results})])
+    assert one_voice(documents, {}) == {}
+
+
+def test_the_artifact_of_a_fetch_stays_as_it_was() -> None:
+    artifact = [Document("Lit in 1871.", metadata={"url": "https://a.test/"})]
+    message = ToolMessage("", tool_call_id="1", name="fetch_page", artifact=artifact)
+    assert documents_from_messages([message])[0].metadata == {"voice": "fetch_page 0"}
+    assert artifact[0].metadata == {"url": "https://a.test/"}
+
+
+@pytest.mark.parametrize("end", ["</document>", ""])
+def test_the_last_element_is_read_although_the_tool_cut_its_output_off(end: str) -> None:
+    text = f"<document>{BELL}</document><document>{MOVED}{end}"
+    assert [text for _, text, _, _ in found(said(text))] == [BELL, MOVED]

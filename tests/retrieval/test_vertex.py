@@ -39,13 +39,16 @@ def test_the_page_without_a_next_one_is_the_last() -> None:
 def test_a_page_is_shown_by_its_snippets() -> None:
     parts = [
         {"snippet": "The <b>sky</b> is&nbsp;blue.", "htmlSnippet": "unused"},
-        {"snippet": "At noon.", "snippet_status": "SUCCESS"},
+        {"snippet": "At noon.<br>It is 10<br>20 m.", "snippet_status": "SUCCESS"},
     ]
     none = {"snippet": "No snippet is available.", "snippet_status": "NO_SNIPPET_AVAILABLE"}
     pages = [PAGES[0] | {"snippets": parts}, PAGES[1] | {"snippets": [none]}]
     with SearchServer(vertex(pages)) as server:
         found = searching(server).invoke("sky")
-    assert [doc.page_content for doc in found] == ["The sky is blue. [...] At noon.", ""]
+    assert [doc.page_content for doc in found] == [
+        "The sky is blue. [...] At noon. It is 10 20 m.",
+        "",
+    ]
 
 
 def test_a_short_name_stands_for_the_engines_default_config() -> None:

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner
 
+from conflictscore.benchmarks.harness.report.reviews import reviews_beside
 from conflictscore.cli import OneLineErrors
 from conflictscore.cli.report import export, report
 from conflictscore.errors import InputError
@@ -269,3 +270,15 @@ def test_a_reviewers_name_belongs_to_the_key_that_first_reviewed_with_it(served:
     assert (reply.status_code, reply.json()["error"]["code"]) == (403, "name_of_another")
     assert door.get(reviews).json()["reviews"]["ann"]["verdict"] == first
     assert door.post(reviews, json=said(second)).status_code == 201, "one's own is replaced"
+
+
+def test_an_invalid_review_is_reported_until_it_is_mended(runs_file: Path) -> None:
+    reviews = KeptReviews(runs_file)
+    path = reviews_beside(runs_file)
+    path.write_text('{"verdict": 5}\n')
+    for _ in range(2):
+        with pytest.raises(InputError, match="line 1"):
+            reviews.refresh()
+    path.write_text("")
+    reviews.refresh()
+    assert not reviews.by_run

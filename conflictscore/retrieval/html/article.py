@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conflictscore.retrieval.html.dates import days_of_events, published, without_other_dates
+from conflictscore.retrieval.html.source import parsable
 from conflictscore.retrieval.html.tree import shown_page
 from conflictscore.retrieval.html.whole import text_of, whole_text
 from conflictscore.retrieval.pages.page import FetchedPage, PageText, UnreadableError
@@ -87,6 +88,7 @@ def _main_text(html: str, url: str) -> MainText:
         return MainText("", "", None)
     import trafilatura
 
+    html = parsable(html)  # the source itself is parsed for its date too
     shown = shown_page(html).tree
     is_question = _asks(shown, html)
     _keep_boxes(shown)

@@ -30,7 +30,7 @@ _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
 _DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below them
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
-"""Fields of a JSON-LD object that may contain the article."""
+"""Fields of a JSON-LD object that may contain the article, in the order in which they are tried."""
 _OLDEST = date(1990, 1, 1)
 """Earliest possible publication date; there were no web pages before it."""
 _NOT_OF_THE_ARTICLE = (
@@ -115,7 +115,9 @@ def _dates_in(tree: Any) -> Iterator[str]:
             day = node.get("datePublished") or node.get("dateCreated")
             if isinstance(day, str) and (_ARTICLE.search(kind) or not kind):
                 yield day
-            inner = (each for key in _INNER if isinstance(each := node.get(key), list | dict))
+            inner = (
+                each for key in reversed(_INNER) if isinstance(each := node.get(key), list | dict)
+            )
         if depth < _DEEPEST:
             stack.extend((each, depth + 1) for each in inner)
 

@@ -47,8 +47,8 @@ _ICON_FONTS = (
     ("glyphicon", {"\ue013": "✓", "\ue084": "✓", "\ue014": "✗", "\ue083": "✗"}),
 )
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_LONGEST = 200  # characters of a text that is inserted
-_DEEPEST = 50  # levels of a counter in a counter
+_LONGEST = 200  # characters of a text that is inserted; longer texts are not labels
+_DEEPEST = 50  # levels of a counter in a counter; limits the work on a hostile page
 
 
 class _Styles(NamedTuple):
@@ -59,9 +59,12 @@ class _Styles(NamedTuple):
     after: list[str]
 
 
+_NO_STYLES = _Styles([], [], [])
+
+
 def put_generated_text(body: "LexborNode", sheets: str) -> None:
     """Insert the text of ``::before`` and ``::after`` rules at its place in the tree."""
-    if "content" not in sheets:
+    if "content" not in sheets.lower():
         return
     styles: dict[int, _Styles] = {}
     for rule in text_rules(sheets, _ANY):
@@ -73,28 +76,32 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
         return
     counters = _Counters()
     texts: list[tuple[LexborNode, str, bool]] = []
-    for node, depth in _in_order(body):
-        of_node = styles.get(node.mem_id)
-        if of_node is None or node.tag in _NOT_FILLED:
-            counters.enter(depth, ())
-            continue
-        counters.enter(depth, of_node.own)
-        for declarations, is_before in ((of_node.before, True), (of_node.after, False)):
-            if declarations:
-                counters.change(depth, declarations)
-                texts.append((node, _text(node, declarations, counters), is_before))
+    for node, depth, is_start in _in_order(body):
+        own, before, after = styles.get(node.mem_id, _NO_STYLES)
+        if is_start:
+            counters.enter(depth, own)
+        box = before if is_start else after
+        if box and node.tag not in _NOT_FILLED:
+            # the boxes are the first and the last child, so they have the depth of the children
+            counters.enter(depth + 1, box)
+            texts.append((node, _text(node, box, counters), is_start))
     for node, text, is_before in texts:
         if _MEANT.search(text):
             _insert(node, text, is_before=is_before)
 
 
-def _in_order(body: "LexborNode") -> "Iterator[tuple[LexborNode, int]]":
-    """Yield each element and its depth, in the order of the page."""
-    waiting = [(body, 0)]
+def _in_order(body: "LexborNode") -> "Iterator[tuple[LexborNode, int, bool]]":
+    """Yield the start (True) and the end of each element with its depth, in the order of the page.
+
+    A counter at the end of a list may contain the number of the list's items.
+    """
+    waiting = [(body, 0, True)]
     while waiting:
-        node, depth = waiting.pop()
-        yield node, depth
-        waiting.extend((child, depth + 1) for child in reversed(list(node.iter())))
+        node, depth, is_start = waiting.pop()
+        yield node, depth, is_start
+        if is_start:
+            waiting.append((node, depth, False))
+            waiting.extend((child, depth + 1, True) for child in reversed(list(node.iter())))
 
 
 class _Counters:

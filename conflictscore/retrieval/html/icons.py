@@ -10,15 +10,47 @@ LONGEST_NAME = 300
 """Maximum number of characters of a picture's name that are read."""
 _LETTER = re.compile(r"[^\W_]")
 _ICONS = (
-    ("✓", re.compile(r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept)", re.IGNORECASE)),
+    (
+        "✓",
+        re.compile(
+            r"\b(?:check(?! (?:box|in|out)\b)(?:ed|mark|circle)?\d{0,2}|tick(?:ed|mark)?|yes|true"
+            r"|success(?:ful)?|done|ok|accept(?:ed)?)\b",
+            re.IGNORECASE,
+        ),
+    ),
     (
         "✗",
-        re.compile(r"\b(?:times|cross|close|xmark|no|false|remove|cancel|fail)\b", re.IGNORECASE),
+        re.compile(
+            r"\b(?:times|cross|close|xmark|false|remove|cancel|fail(?:ed|ure)?|no(?! \w)"
+            r"|x(?! ray\b))\b",
+            re.IGNORECASE,
+        ),
     ),
     ("➕", re.compile(r"\bplus\b", re.IGNORECASE)),
-    ("★", re.compile(r"\bstar\b(?!-o\b|-empty|-half)", re.IGNORECASE)),
+    (
+        "★",
+        re.compile(
+            r"(?<!far ; fa )(?<!bi )\bstar\b(?! (?:o|empty|half|outline|line|border)\b)"
+            r"|\bbi star fill\b",
+            re.IGNORECASE,
+        ),
+    ),
 )
-"""Characters for the classes of icon fonts, such as ``fa-check`` and ``bi-x``."""
+"""Characters for the classes of icon fonts, such as ``fa-check`` and ``bi-x``.
+
+The words of a class are separated by spaces, and classes by semicolons. Whole words are compared:
+``fa-ticket``, ``no-print`` and ``fa-x-ray`` say neither yes nor no, and ``fa-star-o``, ``bi-star``
+and ``far fa-star`` are stars that are not filled.
+"""
+# Font Awesome's classes of companies' marks, and companies whose marks look like other icons.
+_BRAND = re.compile(r"\b(?:fab|brands|twitter|google)\b", re.IGNORECASE)
+_SAYS_YES_OR_NO = re.compile(
+    r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept"
+    r"|(?:times|cross|close|xmark|not?|false|remove|cancel|fail|plus|star)\b)",
+    re.IGNORECASE,
+)
+"""Matches an icon's name that may mean yes or no, such as "Not included"."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Classes of icon fonts, such as Font Awesome ("fa"), Bootstrap ("bi") and Material Design.
 _ICON_CLASS = re.compile(
     r"(?:^|\s)(?:fa|fas|far|fal|bi|mdi|icon|glyphicon|ti|ri|la|oi|material-icons)"
@@ -97,8 +129,9 @@ def _says_all(node: "LexborNode", name: str) -> bool:
     The icon must be the only content of its parent, or it must mean yes or no and stand before
     other words.
     """
-    says_yes_or_no = any(pattern.search(name) for _, pattern in _ICONS)
-    return (says_yes_or_no and _stands_before_words(node)) or _is_alone_in_parent(node)
+    return bool(_SAYS_YES_OR_NO.search(name) and _stands_before_words(node)) or (
+        _is_alone_in_parent(node)
+    )
 
 
 def _may_say_yes_or_no(node: "LexborNode") -> bool:
@@ -130,13 +163,16 @@ def is_icon(classes: str) -> bool:
 
 
 def _icon_sign(classes: str, *, alone: bool) -> str:
-    """Return the character for an icon font's class; empty if there is none."""
+    """Return the character for an icon font's classes; empty if there is none.
+
+    If ``alone`` is true, the classes need not name an icon font, since the element is a drawing.
+    """
     if not alone and not is_icon(classes):
         return ""
-    spread = classes.replace("-", " ").replace("_", " ")
-    if re.search(r"\bx\b", spread):
-        return "✗"
-    return next((sign for sign, pattern in _ICONS if pattern.search(spread)), "")
+    words = re.sub(r"[-_]", " ", _CAMEL.sub("-", " ; ".join(classes.split())))
+    if _BRAND.search(words):
+        return ""
+    return next((sign for sign, pattern in _ICONS if pattern.search(words)), "")
 
 
 def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:

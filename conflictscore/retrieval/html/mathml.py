@@ -11,11 +11,21 @@ if TYPE_CHECKING:
 _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
 """Invisible operators, such as function application, which are removed."""
 # Elements that show nothing.
-_UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace")
+_UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace", "none", "mprescripts")
+_TOO_DEEP = "[formula]"
+"""Stands for a formula nested more deeply than Python allows calls; no real formula is. Its bare
+text could say something else, such as "106" for 10^6."""
 
 
-def linear(node: "LexborNode") -> str:
+def linear(formula: "LexborNode") -> str:
     """Return a formula on one line: x^2, a/b, √(x), ∑_(i=1)^n x."""
+    try:
+        return _linear(formula)
+    except RecursionError:
+        return _TOO_DEEP
+
+
+def _linear(node: "LexborNode") -> str:
     if node.is_text_node:
         return " ".join((node.text() or "").translate(_INVISIBLE).split())
     name = (node.tag or "").lower()
@@ -27,11 +37,11 @@ def linear(node: "LexborNode") -> str:
 
 def _joined(node: "LexborNode") -> str:
     parts = node.iter(include_text=True)
-    return beside((linear(part), not part.is_text_node and part.tag == "mfrac") for part in parts)
+    return beside((_linear(part), not part.is_text_node and part.tag == "mfrac") for part in parts)
 
 
 def _parts(node: "LexborNode", count: int) -> list[str]:
-    parts = [linear(part) for part in node.iter()]
+    parts = [_linear(part) for part in node.iter()]
     return (parts + [""] * count)[:count]
 
 
@@ -44,6 +54,22 @@ def _marked(*marks: str) -> Callable[["LexborNode"], str]:
         return grouped(base) + "".join(tails)
 
     return drawn
+
+
+def _scripts(node: "LexborNode") -> str:
+    """Write a base with pairs of subscripts and superscripts after and before it, as in ^14C."""
+    base, *parts = node.iter()
+    tags = [part.tag for part in parts]
+    first = tags.index("mprescripts") if "mprescripts" in tags else len(parts)
+    behind, before = (
+        "".join(
+            f"{'^' if place % 2 else '_'}{grouped(text)}"
+            for place, text in enumerate(map(_linear, scripts))
+            if text
+        )
+        for scripts in (parts[:first], parts[first + 1 :])
+    )
+    return f"{before}{grouped(_linear(base))}{behind}"
 
 
 def _fraction(node: "LexborNode") -> str:
@@ -62,13 +88,13 @@ def _fenced(node: "LexborNode") -> str:
     attributes = node.attributes
     opening, closing = (attributes.get(side) for side in ("open", "close"))
     separator = attributes.get("separators")
-    inner = (", " if separator is None else separator[:1]).join(map(linear, node.iter()))
+    inner = (", " if separator is None else separator[:1]).join(map(_linear, node.iter()))
     return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"
 
 
 def _matrix(node: "LexborNode") -> str:
     rows = (
-        ", ".join(map(linear, row.iter()))
+        ", ".join(map(_linear, row.iter()))
         for row in node.iter()
         if row.tag in ("mtr", "mlabeledtr")
     )
@@ -76,7 +102,7 @@ def _matrix(node: "LexborNode") -> str:
 
 
 def _first(node: "LexborNode") -> str:
-    return next((linear(part) for part in node.iter()), "")
+    return next((_linear(part) for part in node.iter()), "")
 
 
 _DRAWN: dict[str, Callable[["LexborNode"], str]] = {
@@ -86,6 +112,7 @@ _DRAWN: dict[str, Callable[["LexborNode"], str]] = {
     "munder": _marked("_"),
     "mover": _marked("^"),
     "munderover": _marked("_", "^"),
+    "mmultiscripts": lambda node: _scripts(node) if node.child else "",
     "mfrac": _fraction,
     "msqrt": lambda node: f"√({_joined(node)})",
     "mroot": _root,

@@ -15,8 +15,9 @@ _LONGEST_CELL = 2_000
 def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
     """Replace data tables with lines of text, and the cells of layout tables with blocks.
 
-    A layout table has only one cell, or a cell that contains another table or a heading, or a cell
-    that is as long as an article.
+    A layout table has only one cell, or a cell that contains another layout table or a heading, or
+    a cell that is as long as an article. A data table inside a cell stays in it, with semicolons
+    between its rows.
     """
     for table in reversed(body.css("table")):  # inner tables come later in the list
         rows = list(_rows(table))
@@ -30,6 +31,7 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
             table.insert_before(page.create_node("pre"))
             block = table.prev
             if block is not None:
+                block.attrs["data-rows"] = ""
                 block.insert_child("\n".join(lines))
         table.decompose()
 
@@ -93,6 +95,9 @@ def _is_header(row: "LexborNode") -> bool:
 
 
 def _cell(cell: "LexborNode") -> Cell:
+    """Return a cell with its text on one line; blocks and items stay apart."""
+    for node in cell.css("pre[data-rows]"):
+        node.replace_with(f" {node.text().replace(chr(10), '; ')} ")
     for node in cell.css("p,div,br,dd,dt,pre,h4,h5,h6"):
         node.insert_before(" ")
         node.insert_after(" ")
@@ -105,11 +110,11 @@ def _cell(cell: "LexborNode") -> Cell:
 def _span(cell: "LexborNode", name: str) -> int:
     """Return the number of columns or rows that a cell spans.
 
-    A ``rowspan`` of 0 extends to the end of the row group.
+    A ``rowspan`` of 0 extends to the end of the row group. A ``colspan`` of 0 counts as 1.
     """
     span = (cell.attributes.get(name) or "1").strip()
     if not (span.isascii() and span.isdigit()):
         return 1
     # Browsers allow at most 1,000 columns and 65,534 rows. Five digits are enough for both limits;
     # a hostile number may have many more.
-    return int(span[:5]) or 1_000
+    return int(span[:5]) or (1_000 if name == "rowspan" else 1)

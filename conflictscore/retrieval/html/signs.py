@@ -25,13 +25,17 @@ _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 # The size command that Wikipedia puts around the TeX source of a formula.
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
 # Types of inputs that show their value. Files, passwords and hidden inputs do not.
-_BLANK_VALUE = (
+_SHOWN_VALUE = (
     "submit",
     "button",
     "reset",
     "text",
     "number",
     "date",
+    "time",
+    "datetime-local",
+    "month",
+    "week",
     "email",
     "tel",
     "url",
@@ -145,8 +149,11 @@ def _quote(body: "LexborNode") -> None:
 def _mark_embedded(body: "LexborNode") -> int:
     """Replace videos, audio and drawings with marks, and return the number of marks."""
     count = 0
+    # an element inside another one is only shown if a browser cannot show the outer one
+    for node in body.css(",".join(f"{a} {b}" for a in _DRAWN_OTHERWISE for b in _DRAWN_OTHERWISE)):
+        node.attrs["data-inside"] = ""
     for tag, name in _DRAWN_OTHERWISE.items():
-        for node in body.css(tag):
+        for node in body.css(f"{tag}:not([data-inside])"):
             title = node.attributes.get("title") or node.attributes.get("aria-label") or ""
             node.replace_with(_mark(name, title))
             count += 1
@@ -178,7 +185,7 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
     if kind == "radio":
         return "◉ " if is_on else "○ "
     text = (attributes.get("value") or "").strip()
-    return f" {text[:LONGEST_NAME]} " if kind in _BLANK_VALUE and text else ""
+    return f" {text[:LONGEST_NAME]} " if kind in _SHOWN_VALUE and text else ""
 
 
 def _put_picture(node: "LexborNode") -> int:
@@ -230,9 +237,10 @@ def _raised(node: "LexborNode") -> str:
 def _shifted(tag: str, text: str) -> str:
     """Write a superscript or subscript after a mark.
 
-    Endings such as "th" get no mark, and the marks of notes are put in brackets.
+    Raised endings such as "th" get no mark, and the marks of notes are put in brackets.
     """
-    if not text or _ORDINAL.match(text) or text[0] in _CURRENCY:
+    # a lowered "e" or "o" is an index, as in m_e, not the ending of an ordinal number
+    if not text or (tag == "sup" and _ORDINAL.match(text)) or text[0] in _CURRENCY:
         return text
     if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):
         return f"[{text.strip('[]')}]"

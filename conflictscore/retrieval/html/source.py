@@ -54,13 +54,34 @@ _SELF_CLOSING = frozenset(
     )
 )
 """Elements without content, and elements that the next element of the same kind closes."""
+_SCRIPT = re.compile(r"(?<=<script)(?:[^<]|<(?!/script))*+", re.IGNORECASE)
+"""Matches the attributes and the content of a script."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
 SHADOW_ROOT = "data-shadow-root"
 """Marks the element that replaces the template of a shadow tree."""
 _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 
 
-def check_size(html: str) -> None:
+def parsable(html: str) -> str:
+    """Return the page's source if parsing it takes seconds; reject a page that would take minutes.
+
+    A script may contain thousands of comparisons and tags that are no elements of the page. If a
+    page is too large with them, they lose their "<". A parser then meets only the tags counted
+    here, even if the script is in a comment, where it is not one.
+
+    Raises:
+        UnreadableError: The page has far more attributes in one tag, levels of nesting or options
+            than any real page.
+    """
+    try:
+        _check_size(html)
+    except UnreadableError:
+        html = _SCRIPT.sub(lambda script: script[0].replace("<", " "), html)
+        _check_size(html)
+    return html
+
+
+def _check_size(html: str) -> None:
     """Reject a page that would keep the parser busy for minutes.
 
     Raises:

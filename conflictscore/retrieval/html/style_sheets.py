@@ -5,13 +5,15 @@ the page hides it and no later or more specific rule shows it again.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+# An unclosed comment extends to the end. The quantifiers are possessive, so that a sheet of
+# unclosed comments takes linear time.
+_COMMENT = re.compile(r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)")
 # All usual ways to hide text: with display, visibility and opacity, by moving it off the screen, by
 # clipping or scaling it, and by striking it through. Quantifiers are bounded, so that matching a
 # hostile text takes linear time.
@@ -24,15 +26,25 @@ _HIDING = re.compile(
     r"|text-decoration(?:-line)?\s*:[^;]{0,40}line-through)",
     re.IGNORECASE,
 )
-# Font sizes below two points or pixels, which nobody can read.
+# Font sizes below two points or pixels, which nobody can read. Layouts also use a size of 0 to
+# close the gaps between boxes. The boxes then set a size of their own.
 _NO_SIZE = re.compile(
     r"(?:^|;)\s*font-size\s*:\s*(?:0*\.?0*(?:px|pt|em|rem|%)?|(?:0?\.\d{1,9}|1(?:\.\d{1,9})?)(?:px|pt))"
     r"\s*(?:;|!|$)",
     re.IGNORECASE,
 )
+# Sizes that do not depend on the size around an element, so that its text is visible again.
+_OWN_SIZE = re.compile(
+    r"(?:^|;)\s*font(?:-size)?\s*:[^;]{0,60}(?:\d(?:px|pt|pc|rem|vw|vh|cm|mm|in)\b"
+    r"|\b(?:small|medium|large)\b|\b(?:calc|clamp|var)\()",
+    re.IGNORECASE,
+)
 _COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _GROUND_COLOUR = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _COLOURS = {"white": "#ffffff", "black": "#000000"}
+# Values that name no colour. "inherit" may mean one colour for the text and another for the
+# background.
+_NO_COLOUR = re.compile(r"inherit|initial|unset|revert|var\(", re.IGNORECASE)
 # Heights and widths of at most one pixel.
 _COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
 _CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
@@ -55,12 +67,17 @@ _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 # Media queries that need not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
+_IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
-# Limits on untrusted style sheets. Each rule is compared with every element of the page.
+_ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
+# Limits on untrusted style sheets, chosen by hand. Each rule is compared with every element of the
+# page.
 _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 
-_Weight = tuple[bool, int, int, int]
+_Weight = tuple[bool, int, int, int, int]
+"""Whether a declaration is marked as important; the numbers of ids, classes and element names in
+its selector; and its place in the sheets. The greater weight prevails."""
 
 
 class _Rule(NamedTuple):
@@ -78,7 +95,9 @@ def hides(declarations: str) -> bool:
     if _COLLAPSED.search(declarations) and _CUT_OFF.search(declarations):
         return True
     colour, ground = _COLOUR.search(declarations), _GROUND_COLOUR.search(declarations)
-    return bool(colour and ground and _colour(colour[1]) == _colour(ground[1]))
+    if not colour or not ground or _NO_COLOUR.search(colour[1]):
+        return False
+    return _colour(colour[1]) == _colour(ground[1])
 
 
 def _colour(value: str) -> str:
@@ -110,34 +129,60 @@ def selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
         return []
 
 
+class _State(NamedTuple):
+    """How the prevailing declarations treat an element."""
+
+    node: "LexborNode"
+    is_hidden: bool
+    only_small: bool = False
+    """Whether only the font size hides the text. Parts with a size of their own are then shown."""
+    is_important: bool = False
+
+
 def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
-    """Return the elements that are hidden by the page's style sheets or by their own ``style``."""
-    state: dict[int, bool] = {}
-    nodes: dict[int, LexborNode] = {}
+    """Yield the elements and texts that the style sheets or their own ``style`` hide."""
+    states = _states(body, sheets)
+    small = {each for each, state in states.items() if state.is_hidden and state.only_small}
+    # most pages have no such text, so that the sheets need not be read again
+    shown = {node.mem_id for node, _ in declared(body, sheets, _OWN_SIZE)} if small else set[int]()
+    for each, state in states.items():
+        if each in small:
+            yield from _small_texts(state.node, small | shown)
+        elif state.is_hidden:
+            yield state.node
+
+
+def _states(body: "LexborNode", sheets: str) -> dict[int, _State]:
+    """Return the states of the elements that something hides or shows, by their ids in memory."""
+    states: dict[int, _State] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
-        hiding = hides(rule.declarations)
         for node in selected(body, rule.selector):
-            state[node.mem_id] = hiding
-            nodes[node.mem_id] = node
+            states[node.mem_id] = _state(node, rule.declarations, is_important=rule.weight[0])
     for node in body.css("[style]"):
         style = node.attributes.get("style") or ""
-        if _hides_own(node, style):
-            state[node.mem_id] = True
-        elif _SHOWN.search(style):
-            state[node.mem_id] = False
-        nodes[node.mem_id] = node
-    return (nodes[each] for each, hidden in state.items() if hidden)
+        earlier = states.get(node.mem_id)
+        if earlier and earlier.is_important and not _IMPORTANT.search(style):
+            continue
+        if hides(style) or _SHOWN.search(style):
+            states[node.mem_id] = _state(node, style)
+    return states
 
 
-def _hides_own(node: "LexborNode", style: str) -> bool:
-    """Whether an element's own style hides it and everything in it.
+def _state(node: "LexborNode", declarations: str, *, is_important: bool = False) -> _State:
+    """Return the state of an element to which these declarations apply."""
+    only_small = bool(_NO_SIZE.search(declarations)) and not _HIDING.search(declarations)
+    return _State(node, hides(declarations), only_small, is_important)
 
-    A font size of 0 does not hide children that set their own font size.
-    """
-    if not hides(style):
-        return False
-    only_small = _NO_SIZE.search(style) and not _HIDING.search(style)
-    return not (only_small and node.css_first("[style*='font-size']") not in (None, node))
+
+def _small_texts(node: "LexborNode", apart: Collection[int]) -> Iterator["LexborNode"]:
+    """Yield the texts in an element, except inside the elements ``apart``, which have own sizes."""
+    waiting = [node]
+    while waiting:
+        for part in waiting.pop().iter(include_text=True):
+            if part.is_text_node:
+                yield part
+            elif part.mem_id not in apart:
+                waiting.append(part)
 
 
 def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
@@ -168,26 +213,34 @@ def _has_ground(node: "LexborNode") -> bool:
 def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
     """Yield the screen rules that hide or show elements, or that match ``wanted``."""
     count = 0
-    for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
-        if wanted is not None:
-            if not wanted.search(declarations):
+    for selectors, block in _blocks(sheets):
+        for is_important, declarations in _by_importance(block):
+            if wanted is not None:
+                if not wanted.search(declarations):
+                    continue
+            elif not hides(declarations) and not _SHOWN.search(declarations):
                 continue
-        elif not hides(declarations) and not _SHOWN.search(declarations):
-            continue
-        for place, selector in enumerate(selectors.split(",")):
-            if _NOT_STATIC.search(selector):
-                continue
-            count += 1
-            if count > _MOST_RULES:
-                return
-            weight = _weight(selector, declarations, count + place)
-            yield _Rule(weight, selector.strip(), declarations)
+            for selector in selectors.split(","):
+                if _NOT_STATIC.search(selector):
+                    continue
+                count += 1
+                if count > _MOST_RULES:
+                    return
+                weight = _weight(selector, count, is_important=is_important)
+                yield _Rule(weight, selector.strip(), declarations)
 
 
-def _weight(selector: str, declarations: str, place: int) -> _Weight:
+def _by_importance(block: str) -> Iterator[tuple[bool, str]]:
+    """Yield the declarations of a block and, again, those that are marked as important."""
+    yield False, block
+    if _IMPORTANT.search(block):
+        yield True, ";".join(each for each in block.split(";") if _IMPORTANT.search(each))
+
+
+def _weight(selector: str, place: int, *, is_important: bool) -> _Weight:
     """Return the precedence of a rule: of equal rules, the later one prevails."""
     ids, classes = len(_IDS.findall(selector)), len(_CLASSES.findall(selector))
-    return "!important" in declarations, ids, classes, place
+    return is_important, ids, classes, len(_ELEMENTS.findall(selector.strip())), place
 
 
 class TextRule(NamedTuple):
@@ -209,29 +262,31 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
     that hide their box.
     """
     rules: list[tuple[_Weight, TextRule]] = []
-    for selectors, declarations in _blocks(_COMMENT.sub("", sheets[:_MOST_CHARACTERS])):
-        if not wanted.search(declarations) or hides(declarations):
-            continue
-        for selector in selectors.split(","):
-            box = _BOX.search(selector)
-            bare = _BOX.sub("", selector).strip() or "*"
-            if _NOT_STATIC.search(bare) or len(rules) >= _MOST_RULES:
+    for selectors, block in _blocks(sheets):
+        for is_important, declarations in _by_importance(block):
+            if not wanted.search(declarations) or hides(declarations):
                 continue
-            weight = _weight(bare, declarations, len(rules))
-            rules.append((weight, TextRule(bare, box[1].lower() if box else "", declarations)))
+            for selector in selectors.split(","):
+                box = _BOX.search(selector)
+                bare = _BOX.sub("", selector).strip() or "*"
+                # the body's counters are valid for the whole page too
+                bare = "body" if bare.lower() in (":root", "html") and not box else bare
+                if _NOT_STATIC.search(bare) or len(rules) >= _MOST_RULES:
+                    continue
+                weight = _weight(bare, len(rules), is_important=is_important)
+                rules.append((weight, TextRule(bare, box[1].lower() if box else "", declarations)))
     return (rule for _, rule in sorted(rules))
 
 
-def _blocks(css: str) -> Iterator[tuple[str, str]]:
+def _blocks(sheets: str) -> Iterator[tuple[str, str]]:
     """Yield selectors with declarations, including those in ``@media`` blocks for screens."""
+    css = _COMMENT.sub("", sheets[:_MOST_CHARACTERS])
     place = 0
     skipped_depth: list[bool] = []
     while (opening := css.find("{", place)) >= 0:
-        head = css[place:opening]
-        while "}" in head:
-            head = head.partition("}")[2]
-            if skipped_depth:
-                skipped_depth.pop()
+        closed, bracket, head = css[place:opening].rpartition("}")
+        if bracket:  # each bracket ends a block such as ``@media``
+            del skipped_depth[max(0, len(skipped_depth) - closed.count("}") - 1) :]
         head = head.rpartition(";")[2].strip()
         if head.startswith("@"):
             media = head.startswith(("@media", "@supports", "@layer"))

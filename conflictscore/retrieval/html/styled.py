@@ -47,28 +47,30 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> N
     for node, declarations in declared(body, sheets, _STYLED):
         if shifted := _SHIFTED.search(declarations):
             node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"
-        if node.tag == "ol" and (style := _LIST.search(declarations)):
+        if node.tag in ("ol", "li") and (style := _LIST.search(declarations)):
             kinds = (LIST_KINDS.get(word) for word in style[1].lower().split())
             if kind := next(filter(None, kinds), ""):
                 node.attrs["type"] = kind
         if _PREFORMATTED.search(declarations):
             _keep_lines(page, node)
         if _ROW.search(declarations):
-            _join_cells(page, node)
+            node.attrs["data-row"] = ""
         elif node.tag in _INLINE and _BLOCK.search(declarations):
             _set_apart(page, node, declarations)
-    for node in body.css("[role=row]"):
+    # inner rows come later in the list; an outer row replaces the elements inside it with text
+    for node in reversed(body.css("[role=row],[data-row]")):
         _join_cells(page, node)
 
 
 def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) -> None:
-    """If an inline element is drawn as a block, put it on its own line, unless it is an initial."""
+    """Put an inline element that is drawn as a block on its own line, unless it is an initial."""
     if not _FLOAT.search(declarations) and len(node.text().strip()) > 1:
         node.insert_before(page.create_node("br"))
         node.insert_after(page.create_node("br"))
 
 
 def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:
+    """Replace the line ends in an element's own text with ``br`` elements."""
     if node.tag in ("pre", "code", "textarea", "body") or node.css_first(_BLOCKS) not in (
         None,
         node,
@@ -88,10 +90,15 @@ def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:
 
 
 def _join_cells(page: "LexborHTMLParser", row: "LexborNode") -> None:
-    """Put a row that is not a ``tr`` on one line, with separators between its cells."""
+    """Put a row that is not a ``tr`` on one line, with separators between its cells.
+
+    A row with text outside its cells is left unchanged, so that the text is kept.
+    """
+    if row.tag == "tr" or row.text(deep=False).strip():
+        return
     cells = [cell for cell in row.iter() if cell.tag != "br"]
     texts = [" ".join(cell.text(separator=" ").split()) for cell in cells]
-    if row.tag == "tr" or len(cells) < 2 or max(map(len, texts)) > _LONGEST_CELL:
+    if len(cells) < 2 or max(map(len, texts)) > _LONGEST_CELL:
         return
     line = page.create_node("p")
     row.insert_before(line)

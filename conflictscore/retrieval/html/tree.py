@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from conflictscore.retrieval.html.generated_text import put_generated_text
 from conflictscore.retrieval.html.page_tables import tables_as_lines
 from conflictscore.retrieval.html.signs import put_formulas_into_words, put_signs_into_words
-from conflictscore.retrieval.html.source import SHADOW_ROOT, check_size, with_shadow_trees
+from conflictscore.retrieval.html.source import SHADOW_ROOT, parsable, with_shadow_trees
 from conflictscore.retrieval.html.styled import apply_styles
 from conflictscore.retrieval.html.unseen import leave_out_unseen
 
@@ -33,6 +33,26 @@ _CONTAINERS = (
 """Blocks whose text extractors lose if it is outside any paragraph."""
 _INLINE = ["bdi", "bdo", "data", "dfn", "font", "label", "meter", "output", "tt", "wbr"]
 """Inline elements that extractors drop although their text is part of the surrounding sentence."""
+_HOSTS = (
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "div",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "main",
+    "nav",
+    "section",
+    "span",
+)
+"""Elements that may have a shadow tree, besides custom elements, whose names contain a hyphen."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
 """Minimum number of characters in a label or value; a single character is usually a styled letter
@@ -61,8 +81,7 @@ def shown_page(html: str) -> ShownPage:
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    check_size(html)
-    page = LexborHTMLParser(with_shadow_trees(html))
+    page = LexborHTMLParser(with_shadow_trees(parsable(html)))
     body = page.body
     if body is None:
         return ShownPage(page, 0)
@@ -112,7 +131,7 @@ def _fill_slots(body: "LexborNode") -> None:
     """
     for shadow in body.css(f"[{SHADOW_ROOT}]"):
         host = shadow.parent
-        if host is None or "-" not in (host.tag or ""):
+        if host is None or not (host.tag in _HOSTS or "-" in (host.tag or "")):
             continue
         by_slot = _parts_by_slot(host, shadow)
         for slot in shadow.css("slot"):

@@ -113,9 +113,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
-    meta = _META.search(body[:_META_WITHIN]) if html else None
-    labels = (charset, meta[1].decode("ascii", "replace") if meta else None)
-    named = [name for name in map(_codec, labels) if name]
+    named = [name for name in (_codec(charset), _own_codec(body) if html else None) if name]
     high = len(body) - len(body.translate(None, _HIGH))
     for name in ["utf-8", *named] if high else [*named, "utf-8"]:
         with suppress(UnicodeError, LookupError):
@@ -135,6 +133,14 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         if guess:
             return Decoded(body.decode(guess.encoding, "replace"), guess.encoding)
     raise UnreadableError("is not text in an encoding that can be determined")
+
+
+def _own_codec(body: bytes) -> str | None:
+    """Return the codec that a page itself declares, or None."""
+    meta = _META.search(body[:_META_WITHIN])
+    codec = _codec(meta[1].decode("ascii", "replace")) if meta else None
+    # in UTF-16, the declaration itself could not have been found; browsers assume UTF-8
+    return "utf-8" if codec and codec.startswith(("utf-16", "utf-32")) else codec
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:

@@ -4,6 +4,7 @@ Months and weekdays are written in English. If a date's form depends on the read
 it is written as year, month and day.
 """
 
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -16,11 +17,13 @@ BUILT_IN = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%",
     11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 14: "yyyy-mm-dd", 15: "d-mmm-yy", 16: "d-mmm",
     17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
-    22: "yyyy-mm-dd h:mm", 37: "#,##0 ;(#,##0)", 38: "#,##0 ;(#,##0)", 39: "#,##0.00;(#,##0.00)",
-    40: "#,##0.00;(#,##0.00)", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
-    49: "@",
-}  # fmt: skip
-"""Format codes that files refer to by number; 14 and 22 depend on the reader's settings."""
+    22: "yyyy-mm-dd h:mm", 32: "h:mm", 33: "h:mm:ss", 37: "#,##0 ;(#,##0)",
+    38: "#,##0 ;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)", 45: "mm:ss",
+    46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 49: "@",
+} | dict.fromkeys((27, 28, 29, 30, 31, 36, 50, 51, 54, 57, 58), "yyyy-mm-dd")  # fmt: skip
+"""Format codes that files refer to by number. Numbers 14 and 22 depend on the reader's settings.
+Numbers 27 to 36 and 50 to 58 depend on the language of an East Asian Excel. They are included if
+they are dates in every such language, or times in every one."""
 _LONGEST_CODE = 500  # characters of a format code that are read; Excel allows about 250
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Matches the mark of a date or time that is shown in the form of the reader's system."""
@@ -28,7 +31,7 @@ _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
     r"|\[(?P<bracket>[^\[\]]{0,99})\]|(?P<general>general)|(?P<noon>am/pm|a/p)"
-    r"|(?P<power>e[+-])|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<point>\.)"
+    r"|(?P<power>e[+-])|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<era>e+|g+)|(?P<digit>[0#?])|(?P<point>\.)"
     r"|(?P<comma>,)|(?P<percent>%)|(?P<slash>/)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -64,12 +67,15 @@ class _Token(NamedTuple):
 
 def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
     """Return a number as a cell with this format code shows it; empty if the code hides it."""
-    section, has_own_sign = _section_for(number, _sections(_without_own_dates(code)))
+    if not math.isfinite(number):  # no format shows a number that is too large for a cell
+        return str(number)
+    section, has_own_sign = _section_for(number, _sections(_without_own_dates(code or "General")))
     tokens = [token for token in section if token.kind != "condition"]
     kinds = {token.kind for token in tokens}
     if kinds & {"date", "elapsed"}:
         days = number + _DAYS_TO_1904 * from_1904
-        return _date(tokens, days) if 0 <= days < _LAST_DAY else general(number)
+        # seconds are rounded, and the rounded time must not lie after the last day
+        return _date(tokens, days) if 0 <= days < _LAST_DAY + 0.99999 else general(number)
     if kinds & {"general", "text"}:
         return _around(tokens, general(abs(number) if has_own_sign else number))
     if not kinds & {"digit", "point"}:
@@ -100,6 +106,8 @@ def shown_text(text: str, code: str) -> str:
 
 def general(number: float) -> str:
     """Return a number as a cell without a format shows it; whole numbers keep all digits."""
+    if not math.isfinite(number):
+        return str(number)
     exact = Decimal(repr(float(number)))
     if exact == exact.to_integral_value() and exact.adjusted() < _MOST_WHOLE_DIGITS:
         return f"{int(exact)}"
@@ -153,10 +161,22 @@ def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Tok
             place for place, each in enumerate(conditions) if not each or _holds(each, number)
         )
         place = next(places, len(numeric) - 1)
-        return numeric[place], place > 0 and number < 0
+        return numeric[place], number < 0 and _is_negative_only(conditions, place)
     if number < 0 and len(numeric) > 1:
         return numeric[1], True
     return numeric[2 if number == 0 and len(numeric) > 2 else 0], False
+
+
+def _is_negative_only(conditions: list[re.Match[str] | None], place: int) -> bool:
+    """Whether a section with conditions applies to negative numbers only.
+
+    Such a section is the first one with the condition "below 0", or the second one after "above 0".
+    As in LibreOffice, every other section shows the sign of a negative number.
+    """
+    first = conditions[0]
+    if first is None or float(first[2]) != 0:
+        return False
+    return first[1] in ("<", "<=") if place == 0 else place == 1 and first[1] in (">", ">=")
 
 
 def _condition(section: list[_Token]) -> re.Match[str] | None:
@@ -320,7 +340,7 @@ def _date(tokens: list[_Token], days: float) -> str:
         elif token.kind == "noon":
             mark = "AM" if moment.hour < 12 else "PM"
             pieces.append(mark if len(token.text) > 3 else mark[0])
-        elif token.kind == "date":
+        elif token.kind in ("date", "era"):
             is_minute = token.text[0] in "mM" and _is_minute(units, place)
             pieces.append(_unit(token.text.lower(), moment, is_minute, has_noon))
         else:
@@ -336,11 +356,17 @@ def _is_minute(units: list[tuple[int, str]], place: int) -> bool:
     return before == "h" or after == "s"
 
 
+def _year(letter: str, width: int, year: int) -> str:
+    if letter == "g":
+        return ""  # the name of an East Asian era; its year ("e") is written in full
+    return f"{year % 100:02d}" if letter == "y" and width < 3 else str(year)
+
+
 def _unit(unit: str, moment: datetime, is_minute: bool, has_noon: bool) -> str:
     # five letters is the longest form that has a meaning of its own: the first letter of a month
     letter, width = unit[0], min(len(unit), 5)
-    if letter == "y":
-        return f"{moment.year % 100:02d}" if width < 3 else str(moment.year)
+    if letter in "gey":
+        return _year(letter, width, moment.year)
     if letter == "h":
         hour = (moment.hour % 12 or 12) if has_noon else moment.hour
         return f"{hour:0{min(width, 2)}d}"

@@ -9,8 +9,8 @@ _LONGEST_REPEATED = 80
 A longer cell appears once.
 """
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
-"""Maximum number of columns in a table, and of rows that a cell may span. A file may state any
-number.
+"""Maximum number of columns that spanning cells and padding may fill, and of rows that a cell may
+span. A file may state any number. Cells beyond the last column are kept.
 """
 _HEADER_EVERY = 1_200
 """Number of characters after which the header is repeated, so that each window of a long table
@@ -52,8 +52,6 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
                 line.append("")
                 continue
             texts = _across(cell, _MOST_COLUMNS - len(line))
-            if not texts:
-                break
             if cell.rows > 1:
                 below |= _down(cell, len(line), len(texts))
             line += texts
@@ -64,9 +62,9 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """Return a cell's text for each column that it spans, for at most ``room`` columns."""
-    width = min(max(1, cell.columns), room)
-    return [cell.text, *[_again(cell)] * (width - 1)] if width > 0 else []
+    """Return a cell's text for each column that it spans, for at most ``room`` columns or one."""
+    width = max(1, min(cell.columns, room))
+    return [cell.text, *[_again(cell)] * (width - 1)]
 
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
@@ -82,7 +80,8 @@ def _again(cell: Cell) -> str:
 
 def table_lines(lines: Sequence[Sequence[str]], headers: int = 0) -> Iterator[str]:
     """Yield a line for each row with text; a long table repeats its first ``headers`` rows."""
-    width = max(map(len, lines), default=0)
+    # shorter rows are padded; the limit keeps a hostile table with one long row small
+    width = min(max(map(len, lines), default=0), _MOST_COLUMNS)
     header = [" | ".join(line) for line in lines[:headers] if any(map(str.strip, line))]
     repeats = bool(header) and sum(map(len, header)) <= _LONGEST_HEADER
     characters = 0
