@@ -158,12 +158,8 @@ class Setup:
         """Whether the loop's last answer is scored and, if it gives no reason, explained.
 
         As in the paper, the last answer is not scored, unless a method of the run needs the score.
-        If no method of the loop asks again, the first answer is also the last one, and methods that
-        start from it need its score: without one, no claim is disputed, and they would do nothing.
+        The first answer is always scored.
         """
-        methods = map(method_of, self.settings.methods)
-        if self.context.settings.max_rounds == 0:
-            return any(method.begins_with_first for method in methods)
         return "guarded-rag" in self.settings.methods
 
     def configuration(self, benchmark: Benchmark) -> dict[str, Any]:

@@ -233,3 +233,13 @@ def test_a_run_without_any_question_ended_is_printed() -> None:
     assert row(text, "rag")[1:5] == ["none", "none", "0", "0"]
     assert "coverage of the first answers: no first answer has a score" in text
     assert "no model was called" in text
+
+
+def test_a_pair_that_was_judged_on_no_question_is_not_among_the_adjusted_tests() -> None:
+    tested = [
+        paired(9, 3, p=0.02, name=name).model_copy(update={"p_holm": 0.04})
+        for name in ("control-rag", "regenerated-rag")
+    ]
+    empty = paired(0, 0, p=None, name="placebo", n=0)
+    words = " ".join(shown(figures(paired=(*tested, empty))).split())
+    assert "Holm's adjustment over all 2 tests of the run" in words
