@@ -9,11 +9,16 @@ import re
 # Denials of a whole statement, such as "It is not true that …" and "The claim “…” is false".
 _DENIAL = re.compile(
     r"\s*it is (?:not true|not the case|false|untrue) that[:\s]\s*(?P<denied>\S.*)"
-    r"|\s*the (?:statement|claim) [\"“](?P<framed>.+)[\"”] is (?:false|untrue|not true)[.\s]*",
+    r"|\s*the (?:statement|claim) (?P<framed>[\"“].+[\"”]) is (?:false|untrue|not true)[.\s]*",
     re.IGNORECASE | re.DOTALL,
 )
+_QUOTATION = re.compile(r"(?P<mark>[“\"'])(?P<inside>.+)[”\"']", re.DOTALL)
+# A contrast, after which a sentence usually affirms: in "It is false that A, but B", only A is
+# denied.
+_CONTRAST = re.compile(
+    r"[,;]\s{1,9}(?:but|while|whereas|although|though|yet|instead)\b", re.IGNORECASE
+)
 _ENDS = " .\n"  # removed after a statement
-_QUOTES = "“”\"' \n"  # removed on both sides of a statement that is denied
 
 
 def denial_of(statement: str) -> str:
@@ -29,5 +34,29 @@ def denial_of(statement: str) -> str:
 def denied_in(statement: str) -> str | None:
     """Return the statement that a text denies, without a full stop; None if it is no denial."""
     match = _DENIAL.fullmatch(statement)
-    inner_statement = match and (match["denied"] or match["framed"])
-    return inner_statement and inner_statement.rstrip(_ENDS).strip(_QUOTES).rstrip(_ENDS)
+    if match is None:
+        return None
+    inner_statement = str(match["denied"] or match["framed"]).rstrip(_ENDS)
+    if (quoted_statement := _quoted(inner_statement)) is not None:
+        return quoted_statement.rstrip(_ENDS) or None
+    if match["framed"] or _CONTRAST.search(inner_statement):
+        return None
+    return inner_statement or None
+
+
+def _quoted(text: str) -> str | None:
+    """Return the text between quotation marks around a whole text; None if there are no such marks.
+
+    The marks are not around the whole text if they close earlier, as in ‘“A” is not “B”’.
+    """
+    quotation = _QUOTATION.fullmatch(text)
+    if quotation is None:
+        return None
+    inside, depth = quotation["inside"], 0
+    if quotation["mark"] != "“":
+        return inside if quotation["mark"] not in inside else None
+    for character in inside:
+        depth += (character == "“") - (character == "”")
+        if depth < 0:
+            return None
+    return inside

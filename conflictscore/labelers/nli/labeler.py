@@ -24,14 +24,14 @@ from conflictscore.threads import in_thread
 CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
-_READING = 8
+_READING = 9
 """Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
 differently, or verdicts contain more. Version 3 added probabilities, version 4 added doubts,
 version 5 added the handling of denials, version 6 added dates and the context of windows,
-version 7 lets an undoubted window of a long document overrule a doubtful one, and version 8 lets
-rules on quantities and word order overrule a label.
+version 7 lets an undoubted window of a long document overrule a doubtful one, version 8 lets rules
+on quantities and word order overrule a label, and version 9 restricts these rules and denials.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.

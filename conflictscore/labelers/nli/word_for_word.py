@@ -25,6 +25,8 @@ _FEWEST_WORDS = 3
 _VALUE = "#"
 """Stands for a number, amount or date among the words."""
 _WORD = re.compile(r"\d+|[^\W\d_]+")
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+"""Matches a number that may be a version or section, where 2.1 and 2.10 differ."""
 _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
@@ -38,6 +40,22 @@ _SYMMETRIC = word_set(
 _COPULAS = word_set("is are was were be has have had been")
 # Words of languages in which cases, rather than the order of words, express roles.
 _FREE_ORDER = word_set("der die das den dem des ein eine einen einem einer und ist war wurde")
+# Words after an amount that make it a rate, as in "5 mg per kg".
+_RATES = word_set("per pro je par por each every")
+# Words before a number that is part of a name, as in "version 2.1".
+_NUMBERED = word_set(
+    """act apartment article bus chapter clause episode exhibit figure flight gate grade highway
+    level line model no number page phase platform question room route row season section stage
+    step tram type unit version volume
+    artikel flug kapitel linie nr seite zimmer chambre chapitre ligne numéro
+    artículo capítulo habitación línea número"""
+)
+# Words that may begin a sentence before a number that is not part of a name, as in "In 1932".
+_BEFORE_NUMBERS = word_set(
+    """in on by at for with after before since until from during over under only some exactly nearly
+    almost more less fewer am im um mit nach vor seit bis ab über unter nur fast en le la les el los
+    las il lo dans avec depuis vers desde hasta con nel dal em desde op sinds tot"""
+)
 _MONEY = frozenset(("€", "$", "£", "¥", "chf"))
 
 
@@ -105,10 +123,14 @@ def _folded(words: _Words) -> tuple[str, ...]:
     return tuple(word.folded for word in words)
 
 
-def _unequal_values(ours: _Words, clause: _Words) -> list[tuple[StatedValue, StatedValue]]:
-    """Return the values that stand in the same places and do not agree."""
+def _unequal_values(ours: _Words, clause: _Words) -> dict[int, tuple[StatedValue, StatedValue]]:
+    """Return the values that do not agree, by their place in both texts."""
     pairs = ((a.stated_value, b.stated_value) for a, b in zip(ours, clause, strict=True))
-    return [(own, another) for own, another in pairs if own and another and not own.agrees(another)]
+    return {
+        place: (own, another)
+        for place, (own, another) in enumerate(pairs)
+        if own and another and not own.agrees(another)
+    }
 
 
 def sentences_of(passage: str) -> list[str]:
@@ -130,8 +152,9 @@ def difference(claim: str, sentence: str) -> Difference | None:
     missing = (Counter(_folded(ours)) - Counter(_folded(whole))).elements()
     if not all(word in DIRECTIONS for word in missing):
         return None
-    clauses = (whole[start : start + len(ours)] for start, word in enumerate(whole) if word.begins)
-    differences = (_of_clause(ours, clause) for clause in clauses if len(clause) == len(ours))
+    starts = [start for start, word in enumerate(whole) if word.begins]
+    clauses = ((whole[s : s + len(ours)], whole[s + len(ours) :]) for s in starts)
+    differences = (_of_clause(ours, own, rest) for own, rest in clauses if len(own) == len(ours))
     return next((each for each in differences if each is not None), _negation(ours, whole))
 
 
@@ -163,22 +186,60 @@ def _has_few(ours: _Words, sentence: str) -> bool:
     )
 
 
-def _of_clause(ours: _Words, clause: _Words) -> Difference | None:
+def _of_clause(ours: _Words, clause: _Words, rest: _Words) -> Difference | None:
+    """Return the difference to a clause; ``rest`` is what follows the clause in the sentence."""
     if _folded(ours) == _folded(clause):
-        return _of_values(ours, clause)
+        return None if _goes_on(ours[-1], clause[-1], rest) else _of_values(ours, clause)
     if _is_turned(ours, clause) or _is_swapped(ours, clause):
         return Difference.ORDER
     return None
 
 
+def _goes_on(own: _Word, another: _Word, rest: _Words) -> bool:
+    """Return whether the last amount of a clause goes on in the next word.
+
+    That word may be an unknown unit, as in "2 percentage points" beside "2 percent".
+    """
+    if not rest or another.stated_value is None:
+        return False
+    has_unit = own.stated_value is not None and bool(own.stated_value.dimension)
+    is_unit = has_unit and not another.stated_value.dimension and not rest[0].begins
+    return is_unit or rest[0].folded in _RATES
+
+
 def _of_values(ours: _Words, clause: _Words) -> Difference | None:
     unequal = _unequal_values(ours, clause)
+    differing = [
+        place
+        for place, (own, another) in enumerate(zip(ours, clause, strict=True))
+        if own.stated_value and own.written != another.written
+    ]
+    if any(_is_in_name(ours, clause, place) for place in differing):
+        return None
     if not unequal:
         is_written_alike = all(a.written == b.written for a, b in zip(ours, clause, strict=True))
         return None if is_written_alike else Difference.WRITING
     if len(unequal) > 1:  # several values differ, so it is about another thing
         return None
-    return Difference.QUANTITY if are_comparable(*unequal[0]) else None
+    [(own_value, other_value)] = unequal.values()
+    return Difference.QUANTITY if are_comparable(own_value, other_value) else None
+
+
+def _is_in_name(ours: _Words, clause: _Words, place: int) -> bool:
+    """Return whether a number may be part of a name, as in "Flight 123" or "version 2.1".
+
+    Then another number names another thing, and the clause does not contradict the claim.
+    """
+    own = ours[place].stated_value
+    if own is None or own.unit or own.dimension or (own.date is not None and not own.is_year):
+        return False
+    if _VERSION.fullmatch(ours[place].written) and _VERSION.fullmatch(clause[place].written):
+        return True
+    if not place or ours[place - 1].stated_value is not None:
+        return False
+    before = ours[place - 1]
+    is_first = before.begins and before.folded in _BEFORE_NUMBERS
+    return before.folded in _NUMBERED or (before.written[0].isupper() and not is_first)
 
 
 def are_comparable(own: StatedValue, another: StatedValue) -> bool:
@@ -199,13 +260,30 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
     if not _NEGATING.isdisjoint(_folded(ours)) or _NEGATING.isdisjoint(_folded(whole)):
         return None
     for start in (place for place, word in enumerate(whole) if word.begins):
-        # at most two words deny, as in French
-        clause = whole[start : start + len(ours) + 2]
+        clause = _denied_clause(whole[start:], len(ours))
         denying = sum(word.folded in NEGATIONS for word in clause)
-        plain = tuple(word for word in clause if word.folded not in _NEGATING)[: len(ours)]
+        plain = tuple(word for word in clause if word.folded not in _NEGATING)
         if denying == 1 and _folded(plain) == _folded(ours):
             return None if _unequal_values(ours, plain) else Difference.NEGATION
     return None
+
+
+def _denied_clause(words: _Words, length: int) -> _Words:
+    """Return the beginning of a sentence with this many words that do not negate.
+
+    A negation after these words belongs to them only if it ends the clause, as in German ("Der Lift
+    fährt nicht."). In "open on Sundays, but not on Mondays" and "with no fee", it denies something
+    else.
+    """
+    count = 0
+    # at most two words deny, as in French
+    for end, word in enumerate(words[: length + 2]):
+        if count == length:
+            follows = words[end + 1 : end + 2]
+            is_last = not word.begins and all(after.begins for after in follows)
+            return words[: end + 1] if word.folded in _NEGATING and is_last else words[:end]
+        count += word.folded not in _NEGATING
+    return words[: length + 2]
 
 
 def _is_turned(ours: _Words, clause: _Words) -> bool:

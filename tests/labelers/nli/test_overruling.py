@@ -68,6 +68,7 @@ def test_the_same_statement_with_its_quantity_written_differently_supports(
         ("Le musée est ouvert le lundi.", "Le musée n'est pas ouvert le lundi."),
         ("La piscina abre los domingos.", "La piscina no abre los domingos."),
         ("Zarafen may be taken with milk.", "Zarafen may not be taken with milk."),
+        ("Der Lift fährt bei Wind.", "Der Lift fährt bei Wind nicht. Das stimmt."),
     ],
 )
 def test_the_same_statement_denied_contradicts_in_any_language(of: str, text: str) -> None:
@@ -112,11 +113,36 @@ def test_other_roles_and_directions_support_nothing(of: str, text: str) -> None:
         # other words
         ("The tower is 30 m tall.", "The bridge is 30 km long."),
         ("The tower is tall.", "Nobody knows it."),
+        # only what follows is denied
+        ("The museum is open on Sundays.", "The museum is open on Sundays, but not on Mondays."),
+        ("The museum is open on Sundays.", "The museum is open on Sundays with no fee."),
+        ("Der Laden hat samstags auf.", "Der Laden hat samstags auf, nicht sonntags."),
+        ("Le musée ouvre le lundi.", "Le musée ouvre le lundi sans exception."),
+        # a number in a name names another thing
+        ("Flight AB 123 landed safely.", "Flight AB 124 landed safely."),
+        ("Apollo 11 carried three men.", "Apollo 12 carried three men."),
+        ("In section 5 the tax is set.", "In section 6 the tax is set."),
+        # the amount goes on
+        ("Adults take 50 mg.", "Adults take 5 g per kg."),
         ("", ""),
     ],
 )
 def test_in_doubt_the_model_decides(of: str, text: str) -> None:
     assert decided(of, text or "-", SUPPORTS) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "text"),
+    [
+        ("Inflation rose by 2 percent.", "Inflation rose by 2 percentage points."),
+        ("The dose is 5 g.", "The dose is 5,000 mg per kg."),
+        ("Version 2.1 has a search.", "Version 2.10 has a search."),
+    ],
+)
+def test_an_amount_that_goes_on_or_numbers_a_version_is_not_the_same_written_differently(
+    of: str, text: str
+) -> None:
+    assert decided(of, text, CONTRADICTS) is None
 
 
 def test_the_same_number_with_another_unit_does_not_support_in_other_words() -> None:
