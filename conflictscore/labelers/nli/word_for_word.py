@@ -35,7 +35,17 @@ _NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
 # Words between two names that are the same in either order.
 _SYMMETRIC = word_set(
     """and or und oder et ou y o e between near beside next opposite adjacent same equals resembles
-    differs different versus against married marries met meets borders"""
+    differs different versus against married marries met meets borders with mit avec con com met
+    brother sister sibling siblings cousin friend twin partner spouse colleague neighbor neighbour
+    rival ally equal equals identical similar equivalent related linked connected parallel
+    divorced faced fought joined played overlaps intersects touches adjoins"""
+)
+# Words that make the order of two names unimportant wherever they are, as in "the distance from Vik
+# to Dal".
+_MUTUAL = word_set(
+    """distance distances difference similarity relation relationship marriage wedding peace treaty
+    war alliance border connection match game entfernung abstand unterschied grenze friede frieden
+    krieg distanza distancia frontera frontière guerre guerra"""
 )
 _COPULAS = word_set("is are was were be has have had been")
 # Words of languages in which cases, rather than the order of words, express roles.
@@ -123,14 +133,10 @@ def _folded(words: _Words) -> tuple[str, ...]:
     return tuple(word.folded for word in words)
 
 
-def _unequal_values(ours: _Words, clause: _Words) -> dict[int, tuple[StatedValue, StatedValue]]:
-    """Return the values that do not agree, by their place in both texts."""
+def _unequal_values(ours: _Words, clause: _Words) -> list[tuple[StatedValue, StatedValue]]:
+    """Return the values that stand in the same places and do not agree."""
     pairs = ((a.stated_value, b.stated_value) for a, b in zip(ours, clause, strict=True))
-    return {
-        place: (own, another)
-        for place, (own, another) in enumerate(pairs)
-        if own and another and not own.agrees(another)
-    }
+    return [(own, another) for own, another in pairs if own and another and not own.agrees(another)]
 
 
 def sentences_of(passage: str) -> list[str]:
@@ -152,9 +158,10 @@ def difference(claim: str, sentence: str) -> Difference | None:
     missing = (Counter(_folded(ours)) - Counter(_folded(whole))).elements()
     if not all(word in DIRECTIONS for word in missing):
         return None
-    starts = [start for start, word in enumerate(whole) if word.begins]
-    clauses = ((whole[s : s + len(ours)], whole[s + len(ours) :]) for s in starts)
-    differences = (_of_clause(ours, own, rest) for own, rest in clauses if len(own) == len(ours))
+    size = len(ours)
+    starts = [s for s, word in enumerate(whole) if word.begins and s + size <= len(whole)]
+    clauses = ((whole[s : s + size], whole[s + size : s + size + 1]) for s in starts)
+    differences = (_of_clause(ours, clause, after) for clause, after in clauses)
     return next((each for each in differences if each is not None), _negation(ours, whole))
 
 
@@ -186,25 +193,25 @@ def _has_few(ours: _Words, sentence: str) -> bool:
     )
 
 
-def _of_clause(ours: _Words, clause: _Words, rest: _Words) -> Difference | None:
-    """Return the difference to a clause; ``rest`` is what follows the clause in the sentence."""
+def _of_clause(ours: _Words, clause: _Words, after: _Words) -> Difference | None:
+    """Return the difference to a clause; ``after`` has the next word of the sentence, if any."""
     if _folded(ours) == _folded(clause):
-        return None if _goes_on(ours[-1], clause[-1], rest) else _of_values(ours, clause)
+        return None if _goes_on(ours[-1], clause[-1], after) else _of_values(ours, clause)
     if _is_turned(ours, clause) or _is_swapped(ours, clause):
         return Difference.ORDER
     return None
 
 
-def _goes_on(own: _Word, another: _Word, rest: _Words) -> bool:
+def _goes_on(own: _Word, another: _Word, after: _Words) -> bool:
     """Return whether the last amount of a clause goes on in the next word.
 
     That word may be an unknown unit, as in "2 percentage points" beside "2 percent".
     """
-    if not rest or another.stated_value is None:
+    if not after or another.stated_value is None:
         return False
     has_unit = own.stated_value is not None and bool(own.stated_value.dimension)
-    is_unit = has_unit and not another.stated_value.dimension and not rest[0].begins
-    return is_unit or rest[0].folded in _RATES
+    is_unit = has_unit and not another.stated_value.dimension and not after[0].begins
+    return is_unit or after[0].folded in _RATES
 
 
 def _of_values(ours: _Words, clause: _Words) -> Difference | None:
@@ -221,8 +228,7 @@ def _of_values(ours: _Words, clause: _Words) -> Difference | None:
         return None if is_written_alike else Difference.WRITING
     if len(unequal) > 1:  # several values differ, so it is about another thing
         return None
-    [(own_value, other_value)] = unequal.values()
-    return Difference.QUANTITY if are_comparable(own_value, other_value) else None
+    return Difference.QUANTITY if are_comparable(*unequal[0]) else None
 
 
 def _is_in_name(ours: _Words, clause: _Words, place: int) -> bool:
@@ -260,7 +266,7 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
     if not _NEGATING.isdisjoint(_folded(ours)) or _NEGATING.isdisjoint(_folded(whole)):
         return None
     for start in (place for place, word in enumerate(whole) if word.begins):
-        clause = _denied_clause(whole[start:], len(ours))
+        clause = _denied_clause(whole[start : start + len(ours) + 3], len(ours))
         denying = sum(word.folded in NEGATIONS for word in clause)
         plain = tuple(word for word in clause if word.folded not in _NEGATING)
         if denying == 1 and _folded(plain) == _folded(ours):
@@ -299,7 +305,7 @@ def _is_turned(ours: _Words, clause: _Words) -> bool:
 def _is_swapped(ours: _Words, clause: _Words) -> bool:
     """Return whether two names swap their places around a verb that is not symmetric."""
     words, others = _folded(ours), _folded(clause)
-    if Counter(words) != Counter(others) or not _FREE_ORDER.isdisjoint(words):
+    if Counter(words) != Counter(others) or not (_FREE_ORDER | _MUTUAL).isdisjoint(words):
         return False
     unequal = [place for place, word in enumerate(words) if word != others[place]]
     of_names = all(ours[p].written[0].isupper() and clause[p].written[0].isupper() for p in unequal)

@@ -101,6 +101,9 @@ def test_other_roles_and_directions_support_nothing(of: str, text: str) -> None:
         ("Ada Lowe married Tom Reyes.", "Tom Reyes married Ada Lowe."),
         ("They sell apples and pears.", "They sell pears and apples."),
         ("Anna schrieb den Brief.", "Den Brief schrieb Anna."),
+        ("Ada is a cousin of Tom.", "Tom is a cousin of Ada."),
+        ("Vik drew with Dal.", "Dal drew with Vik."),
+        ("The distance from Vik to Dal is short.", "The distance from Dal to Vik is short."),
         ("The talk is on Monday in Hall B.", "The talk is in Hall B on Monday."),
         # a bound, which another quantity may meet
         ("The estate covers more than 20 acres.", "The estate covers more than 25 acres."),
