@@ -1,7 +1,8 @@
 """Defines a benchmark's registry entry, which the command line and other tools read.
 
-The command line builds its commands and their help texts from these entries. Entries refer to code
-as ``folder.module:name``, so no heavy module is imported before a benchmark is opened.
+The command line builds its commands and their help texts from these entries. Entries name code
+as ``folder.module:name``, so no heavy module is imported before a benchmark is opened: the command
+line imports every entry, even to print its help.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,7 @@ class Entry(NamedTuple):
     data: str
     """The name of the data file that the benchmark needs, and where to get the file.
 
-    The first word of this text is the file name.
+    The first word of this text is the file name, which the generated example shows.
     """
     forms: "tuple[Form, ...]"
     """The forms in which the benchmark can ask its questions; the first one is the default."""
@@ -41,7 +42,10 @@ class Entry(NamedTuple):
     judged_by: str = ""
     """The first free-form measure that a model judges; empty if no measure needs a model."""
     methods: tuple[str, ...] = COMMON_METHODS
-    """The names of the methods for the help text; they equal ``Benchmark.offered``."""
+    """The names of the methods for the help text.
+
+    They equal ``Benchmark.offered``, which cannot be read before the benchmark's data is there.
+    """
     several: bool = False
     """Whether the data may come from several sources.
 
@@ -72,10 +76,9 @@ class Entry(NamedTuple):
 
 
 def lazily(name: str) -> Callable[..., Any]:
-    """Return a function that imports ``folder.module:name`` only when it is called.
+    """Return a function that imports ``folder.module:name`` when it is called, and calls it.
 
-    The function passes its arguments on to the imported object. The name is relative to this
-    package.
+    The name is relative to this package.
     """
 
     def called(*args: Any, **settings: Any) -> Any:

@@ -25,7 +25,7 @@ except ModuleNotFoundError:
 
 RUN = "conflictscore"
 """The key under which the run is saved in a sample's store."""
-_KEPT = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
+_SAVED = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
 
 
 @solver
@@ -48,7 +48,7 @@ def self_correcting_rag(
         if documents := state.metadata.get("documents"):
             rag_input["documents"] = documents
         final = await graph.ainvoke(rag_input)
-        state.store.set(RUN, {name: final.get(name) for name in _KEPT})
+        state.store.set(RUN, {name: final.get(name) for name in _SAVED})
         state.output = ModelOutput.from_content(str(state.model), final["answer"])
         state.messages.append(state.output.message)
         return state
@@ -60,14 +60,19 @@ def self_correcting_rag(
 def scores() -> Scorer:
     """Report CS-C and CS-R of the first answer, in [0, 1], and whether the answer was flipped.
 
-    The score ``flipped`` is 1 if the answer was flipped, otherwise 0.
+    The score ``flipped`` is 1 if the answer was flipped, otherwise 0. If the answer has no scores,
+    the sample is unscored, and its explanation consists of the run's notes.
     """
 
     async def score(state: TaskState, target: Target) -> Score:
-        run = state.store.get(RUN) or {"report": None, "notes": ["a limit ended the sample"]}
+        run = state.store.get(RUN)
+        if run is None:
+            return Score.unscored(reason="no_response", explanation="a limit ended the sample")
         report = run["report"]
         if report is None or report["cs_c"] is None:
-            return Score.unscored(reason="no_response", explanation="; ".join(run["notes"]))
+            reason = "scoring_failed" if run["answer"] else "no_response"
+            why = "; ".join(run["notes"]) or "the answer has no scores"
+            return Score.unscored(reason=reason, explanation=why)
         scores = {"cs_c": report["cs_c"], "cs_r": report["cs_r"]}
         return Score(value={**scores, "flipped": float(run["flipped"])}, answer=run["answer"])
 

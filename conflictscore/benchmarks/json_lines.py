@@ -79,11 +79,11 @@ def read_items(
 ) -> Items[_I]:
     """Make an item from each row of a file, in order.
 
-    ``make`` takes a row and its location, and returns an item. If the row has to be left out,
-    ``make`` returns the reason instead. Every id must be unique within the file. ``id_field`` is
-    the field name that error messages give for a repeated id. Each element of ``rows`` is a pair: a
-    location for error messages, and a row. By default, the rows are read from the file as JSON
-    lines.
+    By default, the rows are read from the file as JSON lines. Each element of ``rows`` is a pair: a
+    location for error messages, and a row. ``make`` takes a row and its location, and returns an
+    item. If the row has to be left out, ``make`` returns the reason instead. Every id must be
+    unique within the file. ``id_field`` is the name of the field from which ids are made; the error
+    message on a repeated id mentions it.
 
     Raises:
         InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.
@@ -133,7 +133,7 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
 def _value(line: str, where: str) -> Any:
     try:
         return json.loads(line)
-    # overlong numbers raise ValueError, and nesting that is too deep raises RecursionError
+    # A number with more than 4,300 digits raises ValueError, and deep nesting RecursionError.
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON ({error})") from error
 

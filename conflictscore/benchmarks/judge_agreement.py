@@ -1,8 +1,8 @@
 """Compares a benchmark's judge with annotators who rated the same answers.
 
 Answers to the same question are not independent, so intervals are computed by resampling questions.
-If the judge could not rate an answer, the answer counts as unrated, and is left out of all other
-figures.
+The exceptions are Wilson intervals, which assume that answers are independent. If the judge could
+not rate an answer, the answer counts as unrated, and is left out of all other figures.
 """
 
 from collections import Counter
@@ -113,12 +113,13 @@ class RatingAgreement(Record):
     retained_difference: Interval
     """The share of a true difference between two methods that remains in the judge's ratings.
 
-    The share equals the judge's true positive rate minus its false positive rate. If the share is
-    d, a study with this judge needs 1 / d² times as many questions as a study with annotators. If d
-    is 0, the judge's ratings show no difference.
+    The difference is one in the share of right answers. The share of it that remains equals the
+    judge's true positive rate minus its false positive rate. If this share is d, a study with this
+    judge needs 1 / d² times as many questions as a study with annotators. If d is 0, the judge's
+    ratings show no difference.
     """
     differences: tuple[MethodDifference, ...]
-    """The difference between the methods of each pair in the file."""
+    """A comparison of each pair of methods in the file."""
     failures: dict[str, int]
     """The number of answers that were not rated, by reason."""
 
@@ -238,12 +239,17 @@ def _right_cells(pair: _RatedPair, best: str) -> tuple[int, int, int, int]:
 
 
 def _youden(cells: Numbers) -> Numbers:
+    """Compute the judge's true positive rate minus its false positive rate (Youden's J)."""
     both, right, judge_alone, wrong = cells.T
     return ratio(both, right) - ratio(judge_alone, wrong)
 
 
 def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifference]:
-    """Compare each pair of methods. A question's ratings are averaged over its answers first."""
+    """Compare each pair of methods on the questions that both of them answered.
+
+    A method can have several answers to a question, for example by different models. So its ratings
+    are averaged for each question first.
+    """
     shares: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for pair in pairs:
         if pair.row.method:
@@ -275,7 +281,10 @@ def cohen_kappa(
     scale: Sequence[str],
     weights: str | None = None,
 ) -> float | None:
-    """Compute Cohen's kappa; return None if there are no ratings or all ratings are equal."""
+    """Compute Cohen's kappa; return None if there are no ratings or all ratings are equal.
+
+    ``weights`` is ``linear`` or, for unweighted kappa, None.
+    """
     from statsmodels.stats.inter_rater import cohens_kappa
 
     if not people or len({*people, *judge}) < 2:

@@ -68,8 +68,9 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
 def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     """Yield a note on how well the judge shows differences, and a table of method pairs.
 
-    If the judge shows the share d of a true difference, a study needs about 1 / d² times as many
-    questions as with annotators.
+    The number of questions that a study needs is inversely proportional to the square of the
+    difference. So if the judge shows the share d of a true difference, the study needs about 1 / d²
+    times as many questions as with annotators.
     """
     retained_share = figures.retained_difference
     if retained_share.value is not None:

@@ -1,4 +1,4 @@
-"""Helps the benchmarks' judges to shorten documents, ask a model, and read its replies."""
+"""Shortens documents for the benchmarks' judges, asks the judge model, and reads its replies."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,6 @@ from conflictscore.records import Document
 from conflictscore.threads import at_once as at_once
 
 _V = TypeVar("_V")
-_S = TypeVar("_S", bound=str)
 
 MARKUP = r"[ \t*_`#>\-]*"
 """A pattern that matches the Markdown characters around a word in a reply."""
@@ -30,7 +29,11 @@ class Judge:
     meter: UsageMeter
 
     async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
-        """Ask the model; if its reply cannot be read, ask a second time."""
+        """Ask the model, and return its reply as ``parse`` reads it.
+
+        ``parse`` raises a ValueError if it cannot read a reply. In that case, the model is asked a
+        second time.
+        """
         return await self.model.ask(
             prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens
         )
@@ -38,7 +41,8 @@ class Judge:
     async def decide(self, prompt: str, word: str, reply_tokens: int) -> Verdict:
         """Ask the model for a verdict, which its reply gives on the line ``WORD:``.
 
-        If the call fails, the verdict has an error instead of a value.
+        If the call fails, or if two replies are unreadable, the verdict has an error instead of a
+        value.
         """
         try:
             return await self.ask(prompt, lambda reply: read_verdict(reply, word), reply_tokens)
@@ -64,10 +68,13 @@ def read_verdict(reply: str, word: str) -> Verdict:
 def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> tuple[_V, str]:
     """Read the choice on the line ``WORD:`` of a reply, and the first note, which may be empty.
 
-    Letter case is ignored, and so are punctuation and Markdown around the words. Error messages
-    list the choices in the order of ``choices``. The argument ``note`` is the word that begins a
-    note, such as ``COMMENT``. A note ends before the line ``WORD:``, before the next note, or at
-    the end of the reply.
+    Letter case is ignored, and so are punctuation and Markdown around the words. The argument
+    ``note`` is the word that begins a note, such as ``COMMENT``. A note ends before the line
+    ``WORD:``, before the next note, or at the end of the reply.
+
+    Raises:
+        ValueError: The line is missing, it names none of the choices or something besides a choice,
+            or two such lines name different choices. The message lists the choices in their order.
     """
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

@@ -1,4 +1,7 @@
-"""Provides published figures for comparison with a run, and each benchmark's own tables."""
+"""Provides published figures for comparison with a run, and each benchmark's own tables.
+
+The published figures are in the file ``published.toml``.
+"""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,7 +21,7 @@ from conflictscore.reporting.plain_table import Card
 
 @dataclass(frozen=True)
 class PaperTransitions:
-    """The paper's counts of answers with a conflict, for ``regenerated-rag`` (section 6.4).
+    """The paper's counts of answers with a conflict, by ``regenerated-rag`` (section 6.4).
 
     In the paper, every revised answer was either a correction or a harm. So ``rag`` and
     ``regenerated-rag`` differ on exactly the questions whose answer was revised.
@@ -62,7 +65,11 @@ class PaperFigures:
     """Tables of published figures that cannot be compared cell by cell with those of a run."""
 
     def of(self, model: str) -> "PaperFigures":
-        """Return the figures for this model, or for the paper's first model if there are none."""
+        """Return the figures for this model, or for the paper's first model if there are none.
+
+        ``model`` is a name as users write it, such as ``openai:gpt-4.1-nano``, so it only has to
+        contain the paper's name of the model.
+        """
         names = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self
 
@@ -93,7 +100,7 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
     """Return all additional tables that the benchmarks make from this run."""
-    benchmarks = BENCHMARKS.values()
+    benchmarks = BENCHMARKS.values()  # a maker returns no table for a run of another benchmark
     makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
     of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
     table_lists = [make(figures) for make in makers] + [

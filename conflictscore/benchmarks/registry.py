@@ -31,20 +31,32 @@ def _entries(folder: str) -> tuple[Entry, ...]:
 def _installed() -> Iterator[Entry]:
     """Yield benchmarks of other packages, from the entry point group ``conflictscore.benchmarks``.
 
-    A benchmark that cannot be imported is skipped with a warning, so that all other benchmarks can
+    A benchmark that cannot be used is skipped with a warning, so that all other benchmarks can
     still be run.
     """
     for point in entry_points(group="conflictscore.benchmarks"):
         try:
-            yield point.load()
+            entry = point.load()
         except Exception as error:  # noqa: BLE001 - another package may raise any exception
             _log.warning(
                 "the benchmark %s cannot be imported (%s): %s", point.name, point.value, error
             )
+            continue
+        if not isinstance(entry, Entry):
+            _log.warning("the benchmark %s is left out: %s is no Entry", point.name, point.value)
+        elif entry.name in _own:
+            _log.warning(
+                "the benchmark %s is left out: %r is the name of a built-in benchmark",
+                point.value,
+                entry.name,
+            )
+        else:
+            yield entry
 
 
 _own = {entry.name: entry for folder in _FOLDERS for entry in _entries(folder)}
 BENCHMARKS: Mapping[str, Entry] = {**{entry.name: entry for entry in _installed()}, **_own}
+"""All benchmarks by name, those of other packages first."""
 
 
 def usual_methods(method_names: Sequence[str]) -> list[str]:
@@ -81,7 +93,9 @@ def open_benchmark(
     if unknown := flags.keys() - benchmark.flags.keys():
         raise InputError(f"{name} has no option {min(unknown)!r}")
     sources = [str(data)] if isinstance(data, str | Path) else list(map(str, data))
-    if not sources or (len(sources) > 1 and not benchmark.several):
+    if not sources:
+        raise InputError(f"{name} needs data, but no file was given")
+    if len(sources) > 1 and not benchmark.several:
         raise InputError(f"{name} takes one file, but {len(sources)} were given")
     source = sources if benchmark.several else Path(sources[0])
     return benchmark.open(source, form or benchmark.forms[0], seed, **flags)

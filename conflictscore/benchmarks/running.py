@@ -79,6 +79,24 @@ async def arun_benchmark(
 
     Every step is recorded as soon as it is finished, and every reply within a step is cached when
     it arrives. So if a run is interrupted, only the calls in flight are lost.
+
+    Args:
+        benchmark: The benchmark with the questions to ask, which may be a sample.
+        folder: The folder of the run.
+        setup: The models, prompts and settings of the run.
+        limits: The speed and the token budget.
+        retrieval: What the manifest says about the search, besides the retriever's description.
+        hashes: Hashes of further files that the run depends on, such as a recording.
+        selection: What the manifest says about the sample.
+        missing: What happens if a question is missing from a recording; see
+            :func:`run_benchmark`.
+        retry_failed: Whether to repeat steps that failed in an earlier session.
+        prices: The prices of calls. The default is the providers' published prices.
+        listener: An object that is told about the progress of the run.
+        compare: Pairs of methods to compare, besides the usual comparisons.
+        study: The folders of the other runs of a study. These runs share their documents, their
+            cached replies and the token budget.
+        transcripts: Whether to save the prompt and reply of each call.
     """
     require_statistics()  # fail here, before any call is paid for
     setup = setup.fitted(benchmark)
@@ -94,19 +112,24 @@ async def arun_benchmark(
         benchmark=benchmark.name,
         created=now(),
         configuration=configuration,
-        hashes={**benchmark.hashes, **_found_in(benchmark, setup), **hashes},
+        hashes={
+            **benchmark.hashes,
+            **retrieved_hashes(_searched(benchmark, setup)),
+            **hashes,
+        },
         versions=versions(),
         compare=tuple(compare),
     )
     templates = setup.context.prompts.texts
     with RunStore.open(folder, manifest, questions, templates) as store:
         prices = PriceTable.load() if prices is None else prices
-        study_runs = [RunStore.read(o) for o in study if (o / "manifest.json").exists()]
+        # the runs of a study that have not started yet have no manifest
+        study_runs = [RunStore.read(other) for other in study if _has_started(other)]
         for study_run in study_runs:
             _share_documents(study_run, store)
-        kept_in = store.folder.parent if study else store.folder
+        cache_folder = store.folder.parent if study else store.folder
         with (
-            closing(ContentCache(kept_in / "calls.sqlite")) as own,
+            closing(ContentCache(cache_folder / "calls.sqlite")) as own,
             TranscriptWriter(store.folder) if transcripts else nullcontext() as transcript,
         ):
             ledger = Ledger(
@@ -127,11 +150,15 @@ async def arun_benchmark(
         notes = [*benchmark.notes, *store.notes]
         if left_out:
             notes.append(
-                f"{len(left_out)} questions were left out because they are not in the recording"
+                f"questions left out because they are not in the recording: {len(left_out)}"
             )
         run = summarised(store, prices, budget_error=budget_error, notes=notes, compare=compare)
         write_figures(run)
         return run
+
+
+def _has_started(folder: Path) -> bool:
+    return (folder / "manifest.json").exists()
 
 
 def _usage_so_far(*paid_runs: RunStore) -> dict[str, Usage]:
@@ -160,12 +187,11 @@ def _retrieval(retrieval: Mapping[str, Any], benchmark: Benchmark, setup: Setup)
     return {**retrieval, **({"retriever": identity} if identity else {})}
 
 
-def _found_in(benchmark: Benchmark, setup: Setup) -> dict[str, str]:
-    return retrieved_hashes(_searched(benchmark, setup))
-
-
 def _share_documents(study_run: RunStore, store: RunStore) -> None:
-    """Copy the documents that another run of the study has already retrieved and paid for."""
+    """Copy the documents that another run of the study has already retrieved and paid for.
+
+    The copies have no usage, since the usage of all runs of a study is added up.
+    """
     question_ids = {question.id for question in store.questions}
     for place, record in study_run.done.items():
         has_documents = record.step == DOCUMENTS and record.error is None
@@ -216,8 +242,9 @@ def run_benchmark(
         benchmark: A name in ``BENCHMARKS``, or your own benchmark.
         folder: The folder of the run. To resume the run, repeat the call with the same folder.
         data: The benchmark's official file, or a list of files if the benchmark accepts several.
-            Required if ``benchmark`` is a name.
-        form: The form of the questions. The default is the benchmark's first form.
+            It is required if ``benchmark`` is a name. Your own benchmark comes with its questions.
+        form: The form of the questions, if ``benchmark`` is a name. The default is the benchmark's
+            first form.
         model: The answering model, as a spec or as any LangChain chat model.
         retriever: Any LangChain retriever. It is not needed if the questions come with documents.
         methods: Names from ``METHODS`` that the benchmark offers; ``rag`` is always run. The
@@ -248,6 +275,8 @@ def run_benchmark(
         if data is None:
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
+    elif data is not None or form is not None:
+        raise InputError("data and form need a benchmark's name; your own benchmark has both")
     selected_benchmark, selection = benchmark.selected(sample, seed)
     method_names = usual_methods(selected_benchmark.offered) if methods is None else methods
     run_choices = RunSettings(

@@ -167,5 +167,10 @@ def _card(part: "PartFigures", labeler: str) -> "Card":
             for measure in part.measures
         ],
         f"labels by {one_line(labeler)}; people's mean {number(part.people_mean)}"
-        + (f"; {part.unscored:,} answers without a labelled claim" if part.unscored else ""),
+        + (
+            f"; answers without scores: {part.unscored:,} (no claim was labelled, or too many"
+            " of the labeler's replies were unusable)"
+            if part.unscored
+            else ""
+        ),
     )

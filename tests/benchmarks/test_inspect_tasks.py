@@ -63,4 +63,5 @@ def test_a_run_without_a_score_is_unscored_and_says_why(tmp_path: Path) -> None:
     [sample] = log.samples or []
     [score] = (sample.scores or {}).values()
     assert "no credit left" in str(score.explanation)
+    assert score.reason == "scoring_failed"
     assert sample.output.completion == "It was lit in 1871."

@@ -23,7 +23,10 @@ from conflictscore.benchmarks.truthfulqa.people import (
     REPEATED,
     rated_truthfulqa,
 )
-from conflictscore.benchmarks.validity.judged_answers import wikicontradict_answers
+from conflictscore.benchmarks.validity.judged_answers import (
+    JudgedAnswer,
+    wikicontradict_answers,
+)
 from conflictscore.benchmarks.validity.tracking import MEASURES, measures_of, track
 from conflictscore.benchmarks.wikicontradict.people import rated_wikicontradict
 from conflictscore.cli import OneLineErrors
@@ -273,3 +276,53 @@ def test_a_measure_that_orders_answers_as_people_do_has_a_correlation_of_one(
     rho = {one.measure: one.rho.value for one in part.measures}
     assert rho["CS-R"] == pytest.approx(-1)
     assert rho["words"] is None
+
+
+def _template_1(tmp_path: Path, rows: list[dict[str, Any]]) -> list[JudgedAnswer]:
+    answers = wikicontradict_answers(write_jsonl(tmp_path / "eval.jsonl", rows))
+    return [one for one in answers if one.part == "template 1"]
+
+
+def _labels(*sides: Label) -> tuple[EvidenceLabel, ...]:
+    return tuple(
+        EvidenceLabel(
+            claim=1, document=n, label=side, error="unread" if side is Label.UNLABELLED else None
+        )
+        for n, side in enumerate(sides, 1)
+    )
+
+
+def test_questions_are_those_of_all_answers_scored_or_not(tmp_path: Path) -> None:
+    rows = [eval_row(question=f"When was lamp {n} lit?") for n in range(3)]
+    answers = _template_1(tmp_path, rows)
+    readable = _labels(Label.SUPPORTS, Label.SUPPORTS)
+    lost = _labels(Label.UNLABELLED, Label.UNLABELLED)
+    ids = [one.id for one in answers]
+    by_answer = dict(zip(ids, [readable, readable, lost], strict=True))
+
+    [part] = track(
+        "lamps", answers, {group.id: by_answer[one.id] for one in answers for group in one.groups}
+    )
+
+    assert (part.answers, part.questions, part.unscored) == (3, 3, 1)
+
+
+def test_answers_to_a_single_question_give_a_correlation_without_bounds(tmp_path: Path) -> None:
+    ratings = ["Incorrect", "Partially correct", "Correct", "Correct"]
+    answers = _template_1(
+        tmp_path, [eval_row(model=f"m{n}", label0=label) for n, label in enumerate(ratings)]
+    )
+
+    def labels(people: float) -> tuple[EvidenceLabel, ...]:
+        return _labels(Label.SUPPORTS, Label.CONTRADICTS if people < 1 else Label.IRRELEVANT)
+
+    [part] = track(
+        "lamps",
+        answers,
+        {group.id: labels(one.people) for one in answers for group in one.groups},
+    )
+
+    rho = next(one.rho for one in part.measures if one.measure == "CS-R")
+    assert part.questions == 1
+    assert rho.value is not None
+    assert (rho.low, rho.high) == (None, None)

@@ -58,6 +58,9 @@ ENTRY = Entry(
     searches=False, open=opened,
 )
 
+PLACE = "no entry"
+TAKEN = ENTRY._replace(name="ramdocs")
+
 def __getattr__(name):
     from conflictscore.benchmarks import BenchmarkMethod
     async def ask(asker, asked):
@@ -67,6 +70,8 @@ def __getattr__(name):
 POINTS = """[conflictscore.benchmarks]
 lamps = lamp_plugin:ENTRY
 broken = no_such_module:ENTRY
+odd = lamp_plugin:PLACE
+taken = lamp_plugin:TAKEN
 
 [conflictscore.methods]
 last-document = lamp_plugin:LAST
@@ -108,6 +113,8 @@ def test_a_benchmark_and_a_method_of_ones_own_are_reported_and_exported_as_other
         )
     assert done.stdout.count("last-document") > 1, done.stderr
     assert "broken cannot be imported" in done.stderr
+    assert "odd is left out: lamp_plugin:PLACE is no Entry" in done.stderr
+    assert "'ramdocs' is the name of a built-in benchmark" in done.stderr
     assert "last-document" in table.read_text()
 
     with pytest.raises(InputError, match="'last-document', which is not known here; nothing is"):

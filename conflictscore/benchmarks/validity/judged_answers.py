@@ -16,7 +16,10 @@ from conflictscore.benchmarks.wikicontradict.people import read_human_eval
 from conflictscore.markdown import passages
 
 _VALUES = {str(Rating.INCORRECT): 0.0, str(Rating.PARTIALLY_CORRECT): 0.5, str(Rating.CORRECT): 1.0}
-"""The value of each rating, in [0, 1]."""
+"""The value of each rating, in [0, 1].
+
+Correlations depend only on the order of the values; the mean depends on their distances too.
+"""
 
 
 class JudgedAnswer(NamedTuple):
@@ -45,14 +48,17 @@ class JudgedAnswer(NamedTuple):
                 id=f"{self.id}/{number}",
                 claim=sentence,
                 documents=self.documents,
-                has_conflict=False,
+                has_conflict=False,  # a required field, which is not used here
             )
             for number, sentence in enumerate(filter(str.strip, sentences), start=1)
         ]
 
 
 def wikicontradict_answers(path: str | Path) -> list[JudgedAnswer]:
-    """Read WikiContradict's rated answers, and convert each rating to 0, .5 or 1."""
+    """Read WikiContradict's rated answers, and convert each rating to 0, .5 or 1.
+
+    Every answer is checked against both passages, even if its prompt showed only one or none.
+    """
     return [
         JudgedAnswer(
             id=f"{question_id('wc', row.question)}/{row.model}/{number}",
@@ -75,6 +81,7 @@ def natconfqa_answers(questions: str | Path, judgements: str | Path) -> list[Jud
 def _natconfqa(questions: str | Path, judgements: str | Path) -> Iterator[JudgedAnswer]:
     for row in read_people(judgements, read_natconfqa(questions).items):
         verdict = row.verdicts.get("conflicts recall")
+        # questions without a conflict have no such verdict
         if verdict is not None and verdict.value is not None:
             yield JudgedAnswer(
                 id=row.id,

@@ -31,9 +31,18 @@ MEASURES: Mapping[str, int] = {
 """
 
 _RESAMPLES = 500
-"""The number of bootstrap samples for an interval."""
+"""The number of bootstrap samples for an interval.
+
+There are fewer than elsewhere, since each sample ranks all answers anew.
+"""
+_LEAST_DEFINED = 0.95
+"""The share of bootstrap samples in which rho must be defined; otherwise the interval would
+describe only the samples in which the values happen to differ. Chosen, not measured."""
 _FEWEST = 4
-"""The minimum number of answers for a meaningful rank correlation."""
+"""The minimum number of answers for a rank correlation.
+
+Among three values there are only six orders, so a correlation of 1 or -1 is likely by chance.
+"""
 
 
 class Tracked(Record):
@@ -44,7 +53,7 @@ class Tracked(Record):
     """The expected direction, which is 1 or -1; see ``MEASURES``."""
     mean: float | None
     rho: Interval
-    """Spearman's correlation with the annotators' judgement, in [-1, 1].
+    """Spearman's correlation with the annotators' judgement over the scored answers, in [-1, 1].
 
     The bounds of its interval are computed by resampling questions.
     """
@@ -56,9 +65,15 @@ class PartFigures(Record):
     set: str
     part: str
     answers: Annotated[int, Field(ge=0)]
+    """The number of all answers, with and without scores."""
     questions: Annotated[int, Field(ge=0)]
+    """The number of questions that these answers belong to."""
     unscored: Annotated[int, Field(ge=0)]
-    """The number of answers without a labelled claim; means and correlations omit these answers."""
+    """The number of answers without scores.
+
+    Either none of their claims has a label, or too many of the judge's replies were unusable. Means
+    and correlations omit these answers.
+    """
     people_mean: float | None
     measures: tuple[Tracked, ...]
 
@@ -71,10 +86,7 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
-    """An answer that annotators judged, and its measures.
-
-    There are no measures if no claim has a label.
-    """
+    """An answer that annotators judged, and its measures; there are none without scores."""
 
     answer: JudgedAnswer
     measures: dict[str, float]
@@ -102,7 +114,11 @@ def track(
 def measures_of(
     answer: JudgedAnswer, labels: Mapping[str, Sequence[EvidenceLabel]]
 ) -> dict[str, float]:
-    """Compute the measures of an answer; if none of its claims has a label, there are none."""
+    """Compute the measures of an answer; an answer without scores has none.
+
+    It has no scores if none of its claims has a label, or if too many of the judge's replies were
+    unusable (see :func:`~conflictscore.metric.biased`).
+    """
     claims = [
         ClaimEvidence(
             claim=Claim(number=number, text=group.claim),
@@ -147,7 +163,7 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
         set=name,
         part=part,
         answers=len(scored_answers),
-        questions=len(blocks),
+        questions=len({scored_answer.answer.question for scored_answer in scored_answers}),
         unscored=len(scored_answers) - len(usable),
         people_mean=float(people.mean()) if len(people) else None,
         measures=tuple(tracked_measures),
@@ -157,25 +173,29 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
     """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
-    If rho is undefined in more than 5 % of the bootstrap samples, the interval has no bounds.
+    The interval has no bounds if rho is undefined in too many bootstrap samples, or if it is the
+    same in all of them. Then the samples say nothing about the error of rho.
     """
     n = len(people)
     rho = _spearman(people, levels)
     if rho is None:
         return Interval(value=None, n=n)
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(0)  # a fixed seed, so the same labels give the same interval
     rhos = []
     for _ in range(_RESAMPLES):
         rows = np.concatenate([blocks[i] for i in random.integers(len(blocks), size=len(blocks))])
         rhos.append(_spearman(people[rows], levels[rows]))
     defined_rhos = [rho for rho in rhos if rho is not None]
-    if len(defined_rhos) < 0.95 * _RESAMPLES:
+    if len(defined_rhos) < _LEAST_DEFINED * _RESAMPLES:
         return Interval(value=rho, n=n)
     low, high = map(float, np.percentile(defined_rhos, [2.5, 97.5]))
+    if low == high:
+        return Interval(value=rho, n=n)
     return Interval(value=rho, low=low, high=high, n=n)
 
 
 def _spearman(people: Numbers, levels: Numbers) -> float | None:
+    """Compute Spearman's rho; it is undefined, and None, if all values of a side are equal."""
     from scipy.stats import rankdata
 
     if len(people) < _FEWEST or np.ptp(people) == 0 or np.ptp(levels) == 0:

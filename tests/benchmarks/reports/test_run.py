@@ -168,6 +168,8 @@ def test_several_files_are_one_run_and_two_of_one_name_are_refused() -> None:
 def test_a_benchmark_of_one_file_takes_no_second_and_no_option_of_another() -> None:
     with pytest.raises(InputError, match="ramdocs takes one file, but 2 were given"):
         open_benchmark("ramdocs", ["a.jsonl", "b.jsonl"])
+    with pytest.raises(InputError, match="reports needs data, but no file was given"):
+        open_benchmark("reports", [])
     with pytest.raises(InputError, match="ramdocs has no option 'error_types'"):
         open_benchmark("ramdocs", "a.jsonl", error_types=True)
 
