@@ -112,9 +112,10 @@ def disputed_claims(
     """Return the numbers of the claims that are disputed under a policy, most important first.
 
     Claims are ordered by |D+| + |D-|, then by |D-|, then by position. So a main claim with nine
-    documents comes before an aside on which two documents disagree. ``duplicates`` (default:
-    ``duplicate_of``) maps each copy to its original; a copy does not count as a second document
-    against a claim.
+    documents comes before an aside on which two documents disagree. Copies in ``duplicate_of``
+    count once in this order. ``duplicates`` (default: ``duplicate_of``) maps each copy to its
+    original; a copy does not count as a second document against a claim. The two differ if copies
+    vote, but are still no second source.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
@@ -137,19 +138,22 @@ def conflict_report(
 ) -> ConflictReport:
     """Compute the scores of one answer from its labels.
 
+    There are no scores, and ``error`` says why, if too many of the judge's replies were unusable
+    (see :func:`biased`). There are no scores and no error if no pair has a label.
+
     ``duplicates`` maps each near-duplicate to the first document of its group. A group counts once
     on each side, unless ``duplicates_vote`` is set. ``policy`` says which claims are disputed. The
     claim to reconsider is a claim in conflict or, if there is none, another disputed claim.
     ``weights`` gives a weight of at least 0 for each document; disputes and the claim to reconsider
     then depend on the weights.
     """
-    known: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
-    known |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}
+    fields: dict[str, Any] = {"claims": tuple(claims), "coverage": coverage(claims)}
+    fields |= {"duplicates": dict(duplicates), "duplicates_vote": duplicates_vote}
     if error := biased(claims):
-        return ConflictReport(cs_c=None, cs_r=None, error=error, **known)
-    duplicate_of, worth = ({} if duplicates_vote else duplicates), weights or {}
-    disputed = disputed_claims(claims, policy, duplicate_of, duplicates, worth)
-    reconsider = claim_to_reconsider(claims, duplicate_of, worth) if "conflict" in policy else None
+        return ConflictReport(cs_c=None, cs_r=None, error=error, **fields)
+    duplicate_of, trust = ({} if duplicates_vote else duplicates), weights or {}
+    disputed = disputed_claims(claims, policy, duplicate_of, duplicates, trust)
+    reconsider = claim_to_reconsider(claims, duplicate_of, trust) if "conflict" in policy else None
     weighted = None
     if weights is not None:
         weighted = WeightedScores(
@@ -165,7 +169,7 @@ def conflict_report(
         disputed=disputed,
         reconsider=reconsider or next(iter(disputed), None),
         weighted=weighted,
-        **known,
+        **fields,
     )
 
 
@@ -175,10 +179,11 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     Replies are seldom unreadable at random. For example, a model that writes "SUPPORTED" loses
     every pair with that label, and the answer would be scored as if it had no support.
 
-    So there is no score in two cases: if unreadable replies outnumber the replies that support or
-    contradict a claim, or if one of these two labels never occurs and several replies were
-    unreadable. A pair that failed for another reason counts as unreadable too, unless the failure
-    cannot depend on the text.
+    So there is no score in two cases. The first is that unreadable replies outnumber the replies
+    that support or contradict a claim. The second is that one of these two labels never occurs, and
+    at least two replies were unreadable and are more than a tenth of these replies. A pair that
+    failed for another reason counts as unreadable too, unless the failure cannot depend on the
+    text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
@@ -210,9 +215,9 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     make up for a bad claim. The mean must not fall either. A passage without claims counts as one
     claim that no document mentions. On a tie, the old passage stays.
     """
-    one, other = sorted(before) or [0.0], sorted(after) or [0.0]
-    no_worse = fsum(other) / len(other) >= fsum(one) / len(one)
-    return no_worse and next((b > a for a, b in zip(one, other, strict=False) if a != b), False)
+    old, new = sorted(before) or [0.0], sorted(after) or [0.0]
+    no_worse = fsum(new) / len(new) >= fsum(old) / len(old)
+    return no_worse and next((b > a for a, b in zip(old, new, strict=False) if a != b), False)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -241,6 +246,7 @@ def worth(
 
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
+    """Return how far the claim is in conflict: the weaker side's weight over the stronger one's."""
     sides = (claim.supports, claim.contradicts)
-    one, other = (max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides)
-    return min(one, other) / max(one, other) if one and other else 0.0
+    largest = [max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides]
+    return min(largest) / max(largest) if all(largest) else 0.0

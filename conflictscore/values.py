@@ -1,8 +1,8 @@
 """Functions that read the values in a statement: dates, and numbers with their sign and unit.
 
-"1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
-is read differently in different countries ("12.400") has both readings. Two numbers differ only if
-none of their readings agree. So in doubt, two statements count as saying the same.
+"1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. If a number is
+read differently in different countries, as "12.400" is, it has both readings. Two numbers differ
+only if none of their readings agree. So in doubt, two statements say the same.
 """
 
 import re
@@ -14,11 +14,14 @@ from typing import NamedTuple
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
-_MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
+_MOST_COMPARED = 2000  # characters of a statement that are read; statements are far shorter
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
 """The relative difference up to which values in different units, such as "31 m" and "102 feet",
 count as equal, since texts round converted values. The number was chosen by hand."""
+
+_MOST_PARTS = 6
+"""How many parts of a version number are read. Each further part is below ``_SAME``."""
 
 _UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
@@ -44,6 +47,23 @@ _MONTHS: Mapping[str, int] = {
     )
     for name in names.split()
 }
+# Under IGNORECASE, a pattern matches these letters as if they were usual ones, but ``lower`` does
+# not turn them into usual ones: "APR\u0130L" would be a month that no table has. One letter
+# replaces one letter, so that offsets stay the same.
+_USUAL_LETTERS = str.maketrans(
+    {
+        "\u0130": "I",  # capital i with a dot
+        "\u0131": "i",  # small i without a dot
+        "\u017f": "s",  # long s
+        "\u1c80": "\u0432",  # rounded Cyrillic letters
+        "\u1c81": "\u0434",
+        "\u1c82": "\u043e",
+        "\u1c83": "\u0441",
+        "\u1c84": "\u0442",
+        "\u1c85": "\u0442",
+        "\u1c86": "\u044a",
+    }
+)
 _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 # Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931" and "1931年5月3日".
 _DATE = re.compile(
@@ -134,8 +154,14 @@ class StatedValue(NamedTuple):
             return False
         if self.dimension is None or another.dimension is None:
             return _close(self.bare, another.bare, _SAME)
-        in_other_units = self.unit.casefold() != another.unit.casefold()
-        return _close(self.readings, another.readings, _ROUNDED if in_other_units else _SAME)
+        within = _SAME if self._unit_key == another._unit_key else _ROUNDED
+        return _close(self.readings, another.readings, within)
+
+    @property
+    def _unit_key(self) -> object:
+        """A key that all spellings of the same unit share, such as "km" and "kilometres"."""
+        unit = self.unit.casefold()
+        return "f" in unit if self.dimension == "temperature" else UNITS.get(unit, unit)
 
 
 def _close(readings: frozenset[float], others: frozenset[float], within: float) -> bool:
@@ -165,8 +191,8 @@ def values_in(text: str) -> tuple[StatedValue, ...]:
 def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
     """Return the values of a statement that its question does not state.
 
-    A date is included even if the question states its year. A number is included if it occurs more
-    often in the statement than in the question, as in "The Osk 200 race has 200 laps".
+    A date is included even if the question states its year. A number that occurs more often in the
+    statement than in the question is included, as in "The Osk 200 race has 200 laps".
     """
     of_question, new = [*values_in(question)], list[StatedValue]()
     for each in values_in(text):
@@ -187,6 +213,8 @@ def dimensions_in(text: str) -> frozenset[str]:
 
 def all_values_in(text: str) -> tuple[StatedValue, ...]:
     """Return the values of a text of any length, in order."""
+    if not text.isascii():
+        text = text.translate(_USUAL_LETTERS)
     dates = [*_dates(text)]
     stated_values, end = list[StatedValue](), 0
     for each in sorted([*dates, *_numbers(text)], key=lambda each: (each.span[0], -each.span[1])):
@@ -200,6 +228,7 @@ def _dates(text: str) -> Iterator[StatedValue]:
     for match in _DATE.finditer(text):
         if _VERB.search(match[0]):
             continue
+        # each alternative of the pattern has groups of its own: year, year2, year3, ...
         fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
         month = fields.get("month")
         number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
@@ -274,7 +303,11 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:
-    """Return the magnitude and unit of a number; the word after it may be either, or neither."""
+    """Return the magnitude and unit of a number; the word after it may be either, or neither.
+
+    The pattern puts the first word into the group ``magnitude``, whatever it is. If it is no
+    magnitude, it is tried as the unit.
+    """
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
     magnitude, end, unit_group = 1.0, match.end("number"), "unit"
@@ -284,7 +317,7 @@ def _amount_behind(match: re.Match[str]) -> _Amount:
     elif word:
         unit_group = "magnitude"
     unit = match[unit_group]
-    if match["currency"] and unit in SHORT_MAGNITUDES:  # "£5m"
+    if match["currency"] and unit in SHORT_MAGNITUDES:  # "£5m" is no length
         return _Amount(match.end(unit_group), SHORT_MAGNITUDES[unit])
     if not unit or unit.casefold() not in UNITS:
         return _Amount(end, magnitude)
@@ -306,9 +339,10 @@ def _readings(digits: str) -> frozenset[float]:
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
     without_marks = float(re.sub("[.,]", "", plain))
     if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or section number: "2.1.3"
-        # three digits for each part, so that 2.1.3 differs from 2.13
-        parts = re.split("[.,]", plain)
-        return frozenset([sum(int(part) / 1000**place for place, part in enumerate(parts))])
+        # three digits for each part, so that 2.1.3 differs from 2.13; later parts are too small to
+        # matter, and their powers would take time quadratic in the length of the number
+        parts = re.split("[.,]", plain)[:_MOST_PARTS]
+        return frozenset([sum(float(part) / 1000**place for place, part in enumerate(parts))])
     if len(marks) > 1:
         return frozenset([without_marks])
     fraction = float(plain.replace(",", "."))

@@ -135,3 +135,42 @@ def test_a_claim_answers_a_question_whose_verb_it_has() -> None:
     assert answers_question("The Osk mill was opened in 1854.", question)
     assert not answers_question("The Osk mill was closed in 1979.", question)
     assert answers_question("They lit the fire in 1871.", "When did they light the fire?")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It opened on 3 APR\u0130L 1931.", "It opened on 3 April 1931."),
+        ("It opened on 3 apr\u0131l 1931.", "It opened on 3 April 1931."),
+        ("It has TWENTY-S\u0130X rooms.", "It has twenty-six rooms."),
+        ("It has a hundred and \u017fix rooms.", "It has a hundred and six rooms."),
+    ],
+)
+def test_a_letter_that_a_pattern_takes_for_a_usual_one_is_read_as_that_letter(
+    text: str, plain: str
+) -> None:
+    [value], [same] = values_in(text), values_in(plain)
+    assert value.agrees(same)
+    assert value.span[0] == same.span[0]
+
+
+def test_a_very_long_number_is_read_in_linear_time() -> None:
+    [section] = all_values_in("1." * 100_000 + "1")
+    [huge] = all_values_in(f"1.1.{'9' * 5_000}")
+    assert section.agrees(all_values_in("1.1.1.1.1.1.1")[0])
+    assert not huge.agrees(section)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("2.40 km", "2.42 kilometres", False),
+        ("3 hours", "3.05 h", False),
+        ("20 °C", "20.2 degrees Celsius", False),
+        ("2.40 km", "2,420 m", True),
+        ("20 °C", "68.2 °F", True),
+    ],
+)
+def test_only_values_in_different_units_are_rounded(one: str, other: str, alike: bool) -> None:
+    [first], [second] = values_in(one), values_in(other)
+    assert first.agrees(second) is second.agrees(first) is alike
