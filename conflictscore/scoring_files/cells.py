@@ -6,7 +6,7 @@ import re
 from contextlib import suppress
 from typing import Any, Final
 
-_LONGEST_LITERAL: Final = 1_000_000
+LONGEST_LITERAL: Final = 1_000_000
 """Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
 # An array as NumPy prints it, with its type.
@@ -24,7 +24,7 @@ def documents_in_cell(cell: str) -> Any:
     """Return the documents in a cell as a list: one for plain text, and none for an empty cell.
 
     A cell that begins like a list but cannot be read as a list is returned as text, and the caller
-    refuses it.
+    refuses it. A text that begins with a bracket, such as "[1] Ledger, page 3", is one document.
     """
     cell = cell.strip()
     if array := _ARRAY.match(cell):
@@ -34,11 +34,12 @@ def documents_in_cell(cell: str) -> Any:
     with suppress(ValueError, RecursionError):
         documents = json.loads(cell)
         return [documents] if isinstance(documents, dict) else documents
+    # an unquoted PostgreSQL array cannot be distinguished from a text in braces
     texts_in = _postgres_items if cell.startswith('{"') else _quoted_items
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if (texts := texts_in(cell)) is not None:
             return texts
-        if cell.startswith("[") and len(cell) <= _LONGEST_LITERAL:
+        if cell.startswith("[") and len(cell) <= LONGEST_LITERAL:
             return ast.literal_eval(cell)
     return cell if _BEGINS_A_LIST.match(cell) else [cell]
 
@@ -59,6 +60,7 @@ def _quoted_items(cell: str) -> list[str] | None:
 
 
 def _postgres_items(cell: str) -> list[str | None] | None:
+    """Return the texts of a PostgreSQL array; None if the cell is not one."""
     texts: list[str | None] = []
     place = 1
     while text_match := _ARRAY_ITEM.match(cell, place):

@@ -14,14 +14,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from conflictscore.errors import InputError
+from conflictscore.scoring_files.cells import LONGEST_LITERAL
 
-_LONGEST_OBJECT: Final = 50_000_000
-"""Maximum length, in characters, of a cell that is read as an object.
-
-CSV cells have the same limit.
-"""
-_LONGEST_LITERAL: Final = 1_000_000
-"""Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
+LONGEST_CELL: Final = 50_000_000
+"""Maximum length of a cell, in characters; the documents of any answer are shorter."""
 
 
 class _Family(NamedTuple):
@@ -123,8 +119,8 @@ def _families(columns: Columns) -> tuple[_Family, ...]:
 def value_at(fields: Mapping[str, Any], path: str) -> Any:
     """Return the value at a path, or None if there is no such value.
 
-    An object on the path may be serialised as a string, which is how LangSmith and pandas
-    write it to CSV.
+    An object on the path may be serialised as a string, since LangSmith and pandas write objects to
+    CSV in this way.
     """
     if path in fields:
         return fields[path]
@@ -143,10 +139,10 @@ def _heads(path: str) -> list[str]:
 def _as_object(cell: Any) -> Any:
     if not isinstance(cell, str) or not cell.lstrip().startswith("{"):
         return cell
-    if len(cell) <= _LONGEST_OBJECT:
+    if len(cell) <= LONGEST_CELL:
         with suppress(ValueError, RecursionError):
             return json.loads(cell)
-    if len(cell) <= _LONGEST_LITERAL:
+    if len(cell) <= LONGEST_LITERAL:  # pandas writes an object as a Python literal
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return ast.literal_eval(cell.strip())
     return None

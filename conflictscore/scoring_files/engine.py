@@ -1,4 +1,7 @@
-"""Scores one answer without LangGraph, since LangGraph's overhead would exceed the work itself."""
+"""Scores one answer by calling the nodes of the scoring graph one after another.
+
+LangGraph is left out, since its overhead would exceed the work itself.
+"""
 
 import time
 from typing import cast
@@ -17,7 +20,8 @@ from conflictscore.records import ConflictReport
 def default_concurrency(context: RunContext) -> int:
     """Return the default number of concurrent answers: 1 with a local model, otherwise 16.
 
-    The limit on calls in flight is also 16, so a labeler in this process never waits for claims.
+    A local model makes one call at a time. At an endpoint, at most 16 calls are in flight, so 16
+    answers keep it busy. While they are split into claims, a labeler in this process has work too.
     """
     return 1 if context.decomposer.is_local else 16
 
@@ -51,8 +55,11 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
 
 
 def unscored_reason(report: ConflictReport) -> str | None:
-    """Return why a finished run gave the answer no scores, or None if the answer has scores."""
+    """Return why a finished run gave the answer no scores, or None if the answer has scores.
+
+    An answer that states nothing has neither scores nor a reason.
+    """
     if report.error is None and report.coverage == 0:
-        pair = report.claims[0].labels[0]
+        pair = report.claims[0].labels[0]  # no pair has a label, so any pair has an error
         return f"no pair of claim and document could be labelled: {pair.error}"
     return report.error

@@ -44,11 +44,11 @@ class RowListener(Protocol):
 
 @dataclass
 class Summary:
-    """The result of a run.
+    """The counts and the usage of a run.
 
     Attributes:
         rows: Number of rows in the input.
-        scored_now: Number of rows that finished in this session.
+        scored_now: Number of rows that finished in this session, with or without scores.
         failed: Number of rows without scores.
         incomplete: Number of scored rows with an unlabelled pair.
         usage: Calls and tokens of this session.
@@ -79,7 +79,7 @@ async def ascore_file(
 
     Raises:
         InputError: The run was started with a different input or different settings, another
-            command is working on it, or its journal is damaged.
+            command is working on it, its journal is damaged, or the input has changed meanwhile.
         ConfigurationError: A setting is wrong, or a file cannot be written.
         BudgetError: The budget is used up.
         ProviderError: Too many consecutive rows failed.
@@ -88,7 +88,7 @@ async def ascore_file(
         context.cache.write_at_once()
     check_output(out, source)
     summary, failures = Summary(source.total), 0
-    with _Journal(_kept_beside(out), _manifest(source, context)) as journal:
+    with _Journal(_journal_beside(out), _manifest(source, context)) as journal:
         again = {*journal.flawed} if retry_failed else set()
         if listener is not None:
             listener.begin(source.total, len(journal.starts) - len(again))
@@ -101,7 +101,7 @@ async def ascore_file(
             error = scored_row.outcome["error"]
             if listener is not None:
                 listener.count(error, f"row {scored_row.outcome['row']:,}")
-            if scored_row.was_tried:
+            if scored_row.was_tried:  # a fault of the row says nothing about the judge
                 failures = 0 if error is None else failures + 1
             if failures == _MAX_FAILED_IN_A_ROW:
                 raise ProviderError(
@@ -115,6 +115,7 @@ async def ascore_file(
         await engine.run(source, journal.starts.keys() - again, take)
         if len(journal.starts) < source.total:
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
+        source.refuse_if_changed()
         # written even if no row was scored now, since an earlier session may have been killed
         # before it wrote the output
         write_output(source, journal.outcomes(), out)
@@ -123,7 +124,8 @@ async def ascore_file(
     return summary
 
 
-def _kept_beside(out: Path) -> Path:
+def _journal_beside(out: Path) -> Path:
+    """Return the path of the journal; raise InputError if ``out`` is not the output of a run."""
     journal_path = out.with_name(f"{out.name}.run")
     if out.exists() and not journal_path.exists():
         raise InputError(

@@ -15,7 +15,7 @@ from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
 from conflictscore.scoring_files.cells import documents_in_cell
-from conflictscore.scoring_files.columns import Columns, value_at
+from conflictscore.scoring_files.columns import LONGEST_CELL, Columns, value_at
 from conflictscore.scoring_files.tool_shapes import DELIMITED, answer_text, documents_list
 
 if TYPE_CHECKING:  # --help shows the columns without importing the graph
@@ -25,8 +25,6 @@ if TYPE_CHECKING:  # --help shows the columns without importing the graph
 ADDED = "conflictscore"
 """The field that is added to a row; all other fields are copied unchanged."""
 _BLANKS: Final = re.compile(r"\s*+")
-_LONGEST_CELL: Final = 50_000_000
-"""Maximum length of a CSV cell, in characters; the documents of any answer are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,25 @@ class Source:
                 f"{path}: its ending is not supported; supported are {', '.join(_READERS)}"
             )
         self.total = sum(1 for _ in self.rows())
-        with path.open("rb") as file:
-            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        self.sha256 = self._digest()
+
+    def refuse_if_changed(self) -> None:
+        """Raise InputError if the file has changed since it was opened.
+
+        The rows that were scored may then be other rows than those in the file.
+        """
+        if self._digest() != self.sha256:
+            raise InputError(
+                f"{self.path}: has changed while it was scored; restore it, and run the same"
+                " command to write the output"
+            )
+
+    def _digest(self) -> str:
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise _unreadable(self.path, error) from None
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows in order.
@@ -83,7 +98,11 @@ class Source:
         except UnicodeDecodeError:
             raise InputError(f"{self.path}: is not UTF-8") from None
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be read ({error.strerror or error})") from None
+            raise _unreadable(self.path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(f"{path}: cannot be read ({error.strerror or error})")
 
 
 _Contents = Iterator[dict[str, Any] | str]
@@ -168,7 +187,7 @@ def _fields_in(line: bytes) -> dict[str, Any] | str:
 
 
 def _csv_rows(path: Path, columns: Columns) -> _Contents:
-    csv.field_size_limit(_LONGEST_CELL)
+    csv.field_size_limit(LONGEST_CELL)  # the default, 131,072 characters, is too small
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
@@ -176,12 +195,11 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
             is_cell = documents in header  # otherwise the documents are in an object in a cell
-            if len({*header}) < len(header):
-                raise InputError(f"{path}: the header contains a duplicate column")
             for cells in records:
                 if len(cells) == len(header):
                     fields: dict[str, Any] = dict(zip(header, cells, strict=True))
                     if is_cell and documents not in DELIMITED:
+                        # a list here, so that the output contains a list, not its text
                         fields[documents] = documents_in_cell(fields[documents])
                     yield fields
                 else:
@@ -192,10 +210,19 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
 
 
 def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[str, str]:
+    """Return the paths of the answer and the documents among the column names.
+
+    Raises:
+        InputError: A column is missing, or two columns have the same name. The output, in which
+            names are unique, would lose one of the two.
+    """
     try:
-        return columns.among(names)
+        paths = columns.among(names)
     except InputError as missing:
         raise InputError(f"{path}: {missing}; it has {', '.join(names):.500}") from None
+    if len({*names}) < len(names):
+        raise InputError(f"{path}: the header contains a duplicate column")
+    return paths
 
 
 def _parquet_rows(path: Path, columns: Columns) -> _Contents:

@@ -42,8 +42,8 @@ def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None
         part.replace(out)
     except OSError as error:
         raise ConfigurationError(
-            f"{out}: cannot be written ({error.strerror}); {remedy_for(error)}, and run the"
-            " same command to resume"
+            f"{out}: cannot be written ({error.strerror or error}); {remedy_for(error)}, and run"
+            " the same command to resume"
         ) from None
     finally:
         part.unlink(missing_ok=True)

@@ -25,7 +25,7 @@ class Outcome(TypedDict):
 
     row: int
     error: str | None
-    """Why the row has no scores; None if it has scores."""
+    """Why the row has no scores; None if it has scores, or if its answer states nothing."""
     report: dict[str, Any] | None
     """The scores with every label, as in ``conflictscore score --json``."""
     notes: list[str]

@@ -167,7 +167,7 @@ def score_frame(
     try:
         paths = columns.among(names)
     except InputError as missing:
-        raise InputError(f"the frame {missing}; it has {', '.join(map(str, names))}") from None
+        raise InputError(f"the frame {missing}; it has {', '.join(map(str, names)):.500}") from None
     pairs = _pairs(frame, names, columns, paths)
     answers, contexts = zip(*pairs, strict=True) if pairs else ((), ())
     return score(answers, contexts, judge, concurrency=concurrency, progress=progress, **settings)
@@ -197,8 +197,9 @@ def _pairs(
 
 def _pair(fields: Mapping[str, Any], paths: tuple[str, str]) -> tuple[Any, Any]:
     answer, documents = (value_at(fields, path) for path in paths)
-    if hasattr(documents, "tolist"):  # a NumPy array, as pandas reads it from Parquet
-        documents = documents.tolist()
+    for method in ("tolist", "to_list"):  # an array of NumPy (pandas), or a series of polars
+        if hasattr(documents, method):
+            documents = getattr(documents, method)()
     return answer_text(answer), documents_list(documents, paths[1])
 
 

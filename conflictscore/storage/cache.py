@@ -31,7 +31,10 @@ _BUSY_SECONDS = 30.0
 _REST_SECONDS = 60.0
 """Seconds without writes after a failed write, since each further attempt may wait for a lock."""
 _rests_until: dict[Path, float] = {}
-"""When a default cache that stayed locked is next opened, since each graph would wait for it."""
+"""The time at which a default cache that stayed locked is opened again.
+
+Without this pause, each new graph would wait for the lock.
+"""
 _TABLE = "CREATE TABLE IF NOT EXISTS cache (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 _FIND = "SELECT key, value FROM cache WHERE key IN ({})"
 _PUT = "INSERT INTO cache VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -71,6 +74,9 @@ class ContentCache:
 
         The cache is optional. If its folder cannot be used, for example in a read-only container or
         on a full disk, a warning says so and verdicts are kept in memory.
+
+        Raises:
+            ConfigurationError: The database cannot be used.
         """
         if url := os.environ.get(STORE):
             from conflictscore.storage.postgres import shared_tables
@@ -116,7 +122,8 @@ class ContentCache:
     async def find_async(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Run :meth:`find` in a thread, since it reads from a file or a server.
 
-        After :meth:`write_at_once`, an SQLite file is read on the event loop itself.
+        After :meth:`write_at_once`, an SQLite file is read on the event loop itself, since the
+        process owns the loop.
         """
         if not keys or not (self._behind or self._database.remote):
             return self.find(keys)

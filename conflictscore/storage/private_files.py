@@ -61,6 +61,6 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()
-        raise InputError(
-            f"{path}: cannot be written ({error.strerror}); give a path in a folder that exists"
-        ) from error
+        no_folder = isinstance(error, FileNotFoundError | NotADirectoryError)
+        advice = "give a path in a folder that exists" if no_folder else remedy_for(error)
+        raise InputError(f"{path}: cannot be written ({error.strerror}); {advice}") from error

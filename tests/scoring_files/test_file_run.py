@@ -319,3 +319,23 @@ def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl.run"]
     assert score(source, out).scored_now == 0
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))
+
+
+def test_an_input_that_changes_during_the_run_is_refused_until_it_is_restored(
+    source: Path, out: Path
+) -> None:
+    before = source.read_bytes()
+
+    class Writing(Dying):
+        """Another program appends a row while the rows are scored."""
+
+        def count(self, error: str | None, name: str) -> None:
+            source.write_bytes(before + before.splitlines(keepends=True)[0])
+
+    told = one_line(score, source, out, listener=Writing(0))
+    assert "has changed while it was scored" in told
+    assert not out.exists()
+
+    source.write_bytes(before)
+    assert score(source, out).scored_now == 0
+    assert len(lines(out)) == 12

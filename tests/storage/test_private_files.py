@@ -1,5 +1,6 @@
 """Stored files belong to their owner alone, whatever the umask is."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -112,3 +113,17 @@ def test_what_cannot_be_written_is_one_line_with_a_way_out(tmp_path: Path, place
     with pytest.raises(InputError, match=r"cannot be written .*give a path"):
         write_whole(tmp_path / place, b"page")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_full_disk_is_not_taken_for_a_missing_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(InputError, match="give a path in a folder that exists"):
+        write_whole(tmp_path / "missing" / "figures.json", b"{}")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"No space left on device\); make room there"):
+        write_whole(tmp_path / "figures.json", b"{}")
+    assert not [*tmp_path.iterdir()]
