@@ -40,13 +40,16 @@ _K = TypeVar("_K", bound=PublishedRow)
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the location of each line, for use in error messages, and its parsed JSON value.
 
+    Blank lines are skipped, but count in the numbers of the other lines.
+
     Raises:
         InputError: The file cannot be read, or a line is not JSON.
     """
     try:
         with path.open(encoding="utf-8") as lines:
             for row, line in enumerate(lines, start=1):
-                yield f"{path}, row {row}", _value(line, f"{path}, row {row}")
+                if not line.isspace():
+                    yield f"{path}, row {row}", _value(line, f"{path}, row {row}")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
 

@@ -28,6 +28,15 @@ def test_items_come_in_order_and_the_others_are_counted(tmp_path: Path) -> None:
     assert found == ((Item("b"), Item("a"), Item("c")), {"it is none": 2})
 
 
+def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
+    file = tmp_path / "i.jsonl"
+    file.write_text('{"question": "a"}\n\n{"question": "b"}\n \n')
+    assert read_items(file, Kept, made).items == (Item("a"), Item("b"))
+    file.write_text('\n{"question": 7}\n')
+    with pytest.raises(InputError, match="row 2, field question"):
+        read_items(file, Kept, made)
+
+
 @pytest.mark.parametrize(
     ("rows", "told"),
     [

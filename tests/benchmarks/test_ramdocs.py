@@ -63,6 +63,14 @@ def test_a_wrong_answer_within_a_right_one_is_not_given() -> None:
     assert not exact_match("American football football", right, wrong).exact
 
 
+def test_a_right_answer_within_a_wrong_one_does_not_hide_it() -> None:
+    right, wrong = ["Football"], ["American football"]
+    match = exact_match("He played American football.", right, wrong)
+    assert (match.given, match.wrong) == (("Football",), ("American football",))
+    assert exact_match("He played football.", right, wrong).exact
+    assert exact_match("New York City", ["New York", "City"], ["York City"]).exact
+
+
 def test_taking_a_right_answer_out_makes_no_wrong_one_of_what_stands_around_it() -> None:
     assert exact_match("red lamp tower", ["lamp"], ["red tower"]).exact
 

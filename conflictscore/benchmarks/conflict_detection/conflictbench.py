@@ -15,7 +15,8 @@ paper's Table 2:
   paper. For ConflictingQA, the claim is the affirmative statement that the authors of ConflictingQA
   used as a search query.
 - For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. The first, third,
-  fifth and so on are shown in their original version, and the others in their perturbed version.
+  fifth and so on are shown in their original version, and the others in their perturbed version. A
+  single passage is shown in both versions.
 - For ContraQA, a false paragraph counts as contradicting an answer if it no longer contains that
   answer.
 
@@ -361,6 +362,7 @@ def _of_others(
 
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a file of JSON lines (``.jsonl``) or of a JSON list (any other ending)."""
     return read_json_lines(path) if path.suffix == ".jsonl" else read_json(path)
 
 

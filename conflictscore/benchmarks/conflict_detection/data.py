@@ -72,10 +72,10 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     applies to groups without a conflict.
     """
     all_groups = list(groups)
-    if unknown := sorted({group.set for group in all_groups} - PUBLISHED.keys()):
-        names = ", ".join(name for name in PUBLISHED if name != "overall")
+    names = [name for name in PUBLISHED if name != "overall"]
+    if unknown := sorted({group.set for group in all_groups}.difference(names)):
         raise InputError(
-            f"--paper-counts: {unknown[0]!r} is not one of ConflictBench's sets: {names}"
+            f"--paper-counts: {unknown[0]!r} is not one of ConflictBench's sets: {', '.join(names)}"
         )
 
     def size(name: str, conflict: bool) -> int:
@@ -87,6 +87,10 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
 def _drawn(
     groups: Iterable[ClaimGroup], size: Callable[[str, bool], int], seed: int
 ) -> list[ClaimGroup]:
+    """Draw ``size(name, conflict)`` groups of each set and verdict, and return them in order.
+
+    The order in which groups are drawn depends only on the seed and their ids.
+    """
     all_groups = list(groups)
     by_kind: dict[tuple[str, bool], list[ClaimGroup]] = {}
     for group in all_groups:

@@ -110,10 +110,13 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
 def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedSet | None:
     """Return the paper's figures for a set, or None if there are none.
 
-    The paper's overall figures are returned only if the run's sets are those of ConflictBench.
+    The paper's overall figures are returned only if the run's sets are those of ConflictBench. A
+    set of the user's may have the name "overall" too.
     """
-    whole = {group_set.name for group_set in figures.sets} | {"overall"} == PUBLISHED.keys()
-    return PUBLISHED.get(set_figures.name) if whole or set_figures is not figures.overall else None
+    if set_figures is figures.overall:
+        names = {group_set.name for group_set in figures.sets}
+        return PUBLISHED["overall"] if names | {"overall"} == PUBLISHED.keys() else None
+    return None if set_figures.name == "overall" else PUBLISHED.get(set_figures.name)
 
 
 def _columns(detection: Detection) -> tuple[Proportion | Interval, ...]:

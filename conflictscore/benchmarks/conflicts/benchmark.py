@@ -53,6 +53,20 @@ _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 """The values of a document's date field, in lower case, that mean that the date is unknown."""
 
 
+def known_date(date: str | None) -> str:
+    """Return the date of a document; empty if the field says that the date is unknown."""
+    return "" if date is None or date.casefold() in _NO_DATE else date
+
+
+def conflict_type_of(name: str, where: str) -> ConflictType:
+    """Return the conflict type with a published name; raise InputError if there is none."""
+    kind = _TYPES.get(" ".join(name.casefold().split()))
+    if kind is None:
+        types = ", ".join(map(repr, _TYPES))
+        raise InputError(f"{where}, field conflict_type: {name!r} is not one of {types}")
+    return kind
+
+
 class Conflicts(NamedTuple):
     """The contents of a file of CONFLICTS."""
 
@@ -66,7 +80,7 @@ class Conflicts(NamedTuple):
     """The number of search results that were left out because they have no text."""
 
 
-class _Result(PublishedRow):
+class SearchResult(PublishedRow):
     """A search result. The official and the shortened file contain different parts of the text."""
 
     title: Cleaned | None = None
@@ -77,13 +91,14 @@ class _Result(PublishedRow):
     text: Cleaned | None = None
 
     def as_document(self) -> dict[str, Any]:
+        """Return the result as a document of a question; its text is empty if there is no text."""
         parts = (self.snippet, self.short_text, self.text)
-        date = self.date or ""
+        date = known_date(self.date)
         return {
             "text": "\n".join(part for part in parts if part),
             "title": self.title or "",
             "url": self.url or "",
-            "metadata": {} if date.casefold() in _NO_DATE else {"date": date},
+            "metadata": {"date": date} if date else {},
         }
 
 
@@ -93,7 +108,7 @@ class _Published(PublishedRow):
     question: Text = Field(validation_alias=AliasChoices("question", "query"))
     conflict_type: Text
     gold: Cleaned | None = Field(validation_alias=AliasChoices("correct_answer", "gold_answer"))
-    results: list[_Result] = Field(validation_alias=AliasChoices("search_results", "docs"))
+    results: list[SearchResult] = Field(validation_alias=AliasChoices("search_results", "docs"))
 
 
 def read_conflicts(path: str | Path) -> Conflicts:
@@ -103,12 +118,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
     times: Counter[str] = Counter()
     for where, record in read_json_lines(Path(path)):
         row = row_of(_Published, record, where)
-        kind = _TYPES.get(" ".join(row.conflict_type.casefold().split()))
-        if kind is None:
-            types = ", ".join(map(repr, _TYPES))
-            raise InputError(
-                f"{where}, field conflict_type: {row.conflict_type!r} is not one of {types}"
-            )
+        kind = conflict_type_of(row.conflict_type, where)
         documents = [
             document
             for document in (search_result.as_document() for search_result in row.results)

@@ -57,9 +57,9 @@ async def grounding_verdict(
 ) -> Verdict | None:
     """Compute the share, in [0, 1], of sentences that their cited documents support.
 
-    Sentences that state nothing are left out. If a sentence cites no document, or cites one that
-    does not exist, it counts as not supported, and no call is made for it. All other sentences are
-    judged concurrently, with one call each.
+    If a sentence cites no document, or cites one that does not exist, it counts as not supported,
+    and no call is made for it, even if it states nothing. All other sentences are judged
+    concurrently, with one call each; those that state nothing are left out.
 
     Returns:
         A verdict whose value is the share, and whose explanation lists the verdict on each
@@ -91,6 +91,7 @@ async def grounding_verdict(
             verdict = await judge.ask(prompt, read_support, _GROUNDING_TOKENS)
         except (ProviderError, ContextWindowError) as error:
             return SentenceVerdict(None, str(error))
+        # the other verdicts rest on a passage that the judge saw
         if evidence.cut and verdict.support is Support.UNSUPPORTED:
             model, numbers = judge.model, ", ".join(map(str, evidence.cut))
             return SentenceVerdict(
@@ -138,31 +139,30 @@ def split_sentences(answer: str) -> tuple[str, ...]:
     stop, it belongs to the preceding sentence. Text that has no letter or digit outside brackets is
     not a sentence.
     """
-    sentences: list[str] = []
-    lead = ""
+    sentences: list[list[str]] = []  # the parts of each sentence; lines of citations follow it
+    lead: list[str] = []  # the lines before the next one that end with a colon
     for raw in answer.splitlines():
         line = _BULLET.sub("", raw.strip())
         if not line:
             continue
         if sentences and not lead and "[" in line and _ONLY_CITATIONS.fullmatch(line):
-            sentences[-1] += f" {line}"
+            sentences[-1].append(line)
             continue
-        line = f"{lead} {line}".strip()
-        lead = line if line.rstrip("*_ ").endswith(":") else ""
-        if not lead:
-            sentences += _of_line(line)
-    if lead:
-        sentences += _of_line(lead)
-    return tuple(sentences)
+        lead.append(line)
+        if not line.rstrip("*_ ").endswith(":"):
+            sentences += _of_line(" ".join(lead))
+            lead = []
+    sentences += _of_line(" ".join(lead))
+    return tuple(map(" ".join, sentences))
 
 
-def _of_line(line: str) -> Iterator[str]:
+def _of_line(line: str) -> Iterator[list[str]]:
     start = 0
     for end in [*sentence_ends(line), len(line)]:
         sentence = line[start:end].strip()
         start = end
         if _WORD.search(_BRACKETS.sub("", sentence)):
-            yield sentence
+            yield [sentence]
 
 
 BEHAVIOUR = "expected behaviour"

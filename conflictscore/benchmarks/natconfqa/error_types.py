@@ -127,7 +127,7 @@ def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]
         )
         for method, by_type in counts.items()
     ]
-    paper = (f"{percent(_PUBLISHED[kind])}" if kind in _PUBLISHED else "" for kind in ErrorType)
+    paper = (percent(_PUBLISHED[kind]) if kind in _PUBLISHED else "" for kind in ErrorType)
     return (
         Card(
             title="Wrong answers by type of error, in % of the wrong answers",

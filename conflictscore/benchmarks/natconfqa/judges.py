@@ -28,7 +28,8 @@ _MOST_PAIRS = 190
 _MARKUP = r"[ \t*_`#>]*"
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
-_NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s+(.*\S)\s*")
+_NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s++(.+)")
+"""Matches a line of the first list; the line must not end with white space."""
 _PAIR = re.compile(
     r"[\s*_`\[(\-]*(\d{1,3})\.?\s*(?:-|\u2013|\u2014|,|and|vs\.?)\s*(\d{1,3})[\s*_`\]).]*", re.I
 )
@@ -101,8 +102,8 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     answer there. The same applies to conflicting pairs.
 
     As in the authors' code, every pair of short answers is judged: first whether the answer
-    presents the two as conflicting, then whether the passages do. No pair is judged if the
-    question has no conflicts.
+    presents the two as conflicting, then whether the passages do. If the question has no conflicts,
+    only the pairs that the judge listed are judged, and only by the passages.
 
     If a call fails, or if its reply is unreadable twice, the decision (or the whole decomposition)
     has an error instead of a value. Other decisions are not affected. Passages may have been
@@ -282,6 +283,7 @@ def _pairs_with(
 
 
 def _translated(pair: AnswerPair, into: Mapping[int, int]) -> AnswerPair | None:
+    """Return the pair with its indices mapped; None if an index is not in the mapping."""
     indices = [into[index] for index in pair if index in into]
     return (min(indices), max(indices)) if len(indices) == 2 else None
 
@@ -298,16 +300,17 @@ def read_decomposition(reply: str) -> Decomposition:
     if not answers or not conflicts:
         raise ValueError('below a line there was nothing, not even "none"')
     answers_by_key: dict[str, str] = {}
-    index: list[int] = []
+    place_by_key: dict[str, int] = {}
+    index: list[int] = []  # for each line, the place of its short answer among the distinct ones
     for number, line in enumerate(_without_none(answers), start=1):
-        match = _NUMBERED.fullmatch(line)
+        match = _NUMBERED.fullmatch(line.rstrip())
         if match is None or int(match[1]) != number:
             raise ValueError(f'below "ANSWERS:", "{number}. " and a short answer were expected')
         key = answer_key(match[2])
         if not key:
             raise ValueError(f"short answer {number} has no words")
         answers_by_key.setdefault(key, match[2])
-        index.append(list(answers_by_key).index(key))
+        index.append(place_by_key.setdefault(key, len(place_by_key)))
     pairs = {_pair(line, index) for line in _without_none(conflicts)}
     return Decomposition(answers=tuple(answers_by_key.values()), conflicts=tuple(sorted(pairs)))
 

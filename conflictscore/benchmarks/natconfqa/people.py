@@ -48,6 +48,9 @@ _Judged = Annotated[
 ]
 
 
+_FOUND_PAIRS = "Conflicting Reference Answer Pairs Found (Recall Conflict)"
+
+
 class _Published(PublishedRow):
     """A row of the published spreadsheet, with an answer and what annotators found in it."""
 
@@ -62,9 +65,7 @@ class _Published(PublishedRow):
     supported: _Indices = Field(
         alias="Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
     )
-    found_pairs: _Pairs | None = Field(
-        alias="Conflicting Reference Answer Pairs Found (Recall Conflict)"
-    )
+    found_pairs: _Pairs | None = Field(alias=_FOUND_PAIRS)
     judged_pairs: _Judged = Field(
         alias="Found Conflicting Model's Sub-Answers (Conflict Precision)"
     )
@@ -104,9 +105,7 @@ def _judged(
         )
     conflicts = _pairs(row.found_pairs)
     if not conflicts <= set(question.conflicts):
-        raise InputError(
-            f"{where}, field Recall Conflict: a pair is not a conflict of the question"
-        )
+        raise InputError(f"{where}, field {_FOUND_PAIRS}: a pair is not a conflict of the question")
     short_answers = len(row.short_answers.splitlines())
     found_indices, supported_indices = _indices(row.found), _indices(row.supported)
     rulings = {

@@ -7,12 +7,13 @@ The harness adds the names of the entities to the question, so that answers and 
 the entity.
 
 Exact match has limits. If an answer mentions a wrong answer only to deny it, the wrong answer still
-counts as given. If a date or number is written in a different notation, it counts as missing.
+counts as given. If a date or number is written in a different notation, it counts as missing. Signs
+of numbers are ignored like other punctuation.
 """
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -34,6 +35,7 @@ MEASURES = ("exact match", "all right answers", "no wrong answer")
 """The measures that :func:`judge_exact_match` computes. The first one is the main measure."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""Matches a comma that separates thousands."""
 _ARTICLES = frozenset({"a", "an", "the"})
 """Words that are ignored when answers are compared."""
 
@@ -67,9 +69,11 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     """Search an answer for right and wrong reference answers; only whole words match.
 
     A wrong reference answer does not count if it occurs only inside a right one. For example, if
-    "American football" is right, the "football" in it does not count as wrong. If a reference
-    answer is right for one entity and wrong for another, it does not count as wrong.
+    "American football" is right, the "football" in it does not count as wrong. In the opposite
+    case, "American football" is wrong although it contains "football", which is right. If a
+    reference answer is right for one entity and wrong for another, it does not count as wrong.
     """
+    # of reference answers with the same form, the first one is returned
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
         raise ValueError(
@@ -78,17 +82,28 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     text = f" {normalised(answer)} "
     answers_given = [candidate for form, candidate in forms.items() if f" {form} " in text]
     missing = [candidate for form, candidate in forms.items() if f" {form} " not in text]
-    rest = _without(text, forms)
-    wrong_by_form = {
-        form: candidate
-        for form, candidate in _by_form(wrong, besides=forms).items()
-        if f" {form} " in rest
-    }
     return ExactMatch(
         given=tuple(reversed(answers_given)),
         missing=tuple(reversed(missing)),
-        wrong=tuple(wrong_by_form.values()),
+        wrong=tuple(_wrong_in(text, forms, _by_form(wrong, besides=forms))),
     )
+
+
+def _wrong_in(text: str, right: Iterable[str], wrong: Mapping[str, str]) -> Iterator[str]:
+    """Yield the wrong answers in a normalised text, which are not inside right answers.
+
+    ``right`` contains forms, and ``wrong`` maps forms to answers. A right form is removed after the
+    longer wrong forms were looked for, since it may be inside them.
+    """
+    by_length = sorted(right, key=len, reverse=True)
+    for form, answer in wrong.items():
+        rest = _without(text, (shorter for shorter in by_length if not _is_inside(shorter, form)))
+        if f" {form} " in rest:
+            yield answer
+
+
+def _is_inside(form: str, longer: str) -> bool:
+    return f" {form} " in f" {longer} "
 
 
 def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
@@ -99,11 +114,12 @@ def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[st
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """Replace each of these forms in a normalised text with a bar, the longest form first.
+    """Replace each of these forms in a normalised text with a bar, the first form first.
 
-    Normalised forms contain no bars, so no form can match across a bar.
+    Normalised forms contain no bars, so no form can match across a bar. Two neighbouring forms
+    share a space, so it takes a second replacement to replace both.
     """
-    for form in sorted(forms, key=len, reverse=True):
+    for form in forms:
         while f" {form} " in text:
             text = text.replace(f" {form} ", " | ")
     return text

@@ -23,10 +23,13 @@ from pydantic import Field
 from conflictscore.answering.answer_replies import read_text
 from conflictscore.benchmarks.conflict_detection.data import FORMATS, named_format
 from conflictscore.benchmarks.conflict_detection.groups import GroupDocument
+from conflictscore.benchmarks.conflicts.benchmark import SearchResult, conflict_type_of, known_date
+from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import SCORES, Benchmark, Form
 from conflictscore.benchmarks.harness.manifest import sha256_of_file
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
+from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
 from conflictscore.benchmarks.judging import Judge, at_once
@@ -39,12 +42,10 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.storage.private_files import write_whole
 
-_CONFLICT_TYPES = (
-    "Conflicting opinions or research outcomes",
-    "Conflict due to outdated information",
-    "Conflict due to misinformation",
+_DISAGREEING = frozenset(
+    {ConflictType.CONFLICTING_OPINIONS, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types in CONFLICTS that count as conflicts. Complementary information is not among these."""
+"""The types in CONFLICTS whose documents disagree. Complementary information is not among these."""
 
 
 class Topic(NamedTuple):
@@ -71,9 +72,13 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
     The file contains JSON lines in one of two formats. A line of a file of groups has the fields
     ``id``, ``claim``, ``docs`` and ``has_conflict``, and it can have ``topic`` or ``question``. A
-    line of CONFLICTS has the fields ``id``, ``query``, ``docs`` and ``conflict_type``. ``source``
-    may also be the name and path of one of ConflictBench's published sources, such as
-    ``conflictingqa:FILE``. ``seed`` controls the random choices in ConflictBench's construction.
+    line of CONFLICTS has the fields that :mod:`conflictscore.benchmarks.conflicts.benchmark` lists;
+    its conflict type says whether the documents disagree. ``source`` may also be the name and path
+    of one of ConflictBench's published sources, such as ``conflictingqa:FILE``. ``seed`` controls
+    the random choices in ConflictBench's construction.
+
+    Raises:
+        InputError: The file has no topic, or a row cannot be used.
     """
     kind, path = named_format(source)
     if kind != "groups":
@@ -83,13 +88,15 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
                 group.set,
                 group.id,
                 group.question or group.claim,
-                group.documents,
+                [_document(document) for document in group.documents],
                 group.has_conflict,
             )
             for group in FORMATS[kind](path, seed)
         ]
     else:
         topics = [*read_items(path, _Row, partial(_topic, name=path.stem), id_field="id").items]
+    if not topics:
+        raise InputError(f"{source}: contains no claims")
     by_documents: dict[tuple[str, ...], Topic] = {}
     for topic in topics:
         texts = sorted(document["text"] for document in topic.question.documents)
@@ -107,14 +114,19 @@ class _Document(PublishedRow):
 
 
 class _Row(PublishedRow):
-    """A row of a file of groups, or of CONFLICTS (with ``query``); see :func:`read_topics`."""
+    """A row of a file of groups, or of CONFLICTS; see :func:`read_topics`.
 
-    id: int | Text
+    The official file of CONFLICTS has ``question`` and ``search_results``, and no ``id``. The
+    shortened file has ``query`` and ``docs``.
+    """
+
+    id: int | Text | None = None
     topic: Text | None = None
     query: Text | None = None
     question: Text | None = None
     claim: Text | None = None
-    docs: Annotated[list[_Document], Field(min_length=1)]
+    docs: Annotated[list[_Document], Field(min_length=1)] | None = None
+    search_results: list[SearchResult] | None = None
     conflict_type: Text | None = None
     has_conflict: bool | None = None
 
@@ -127,32 +139,36 @@ def _topic(row: _Row, where: str, *, name: str) -> Topic:
         raise InputError(f"{where}, field has_conflict: true or false is needed")
     conflict = bool(row.has_conflict)
     if row.conflict_type is not None:
-        conflict = row.conflict_type in _CONFLICT_TYPES
-    return _made(name, str(row.id), text, row.docs, conflict)
+        conflict = conflict_type_of(row.conflict_type, where) in _DISAGREEING
+    documents = _documents_of(row)
+    if not documents:
+        raise InputError(f"{where}, field docs: no document in it has text")
+    if row.id is None and row.search_results is None:
+        raise InputError(f"{where}, field id: Field required")
+    identity = question_id("conflicts", text) if row.id is None else str(row.id)
+    return _made(name, identity, text, documents, conflict)
+
+
+def _documents_of(row: _Row) -> list[dict[str, Any]]:
+    if row.docs is not None:
+        return [_document(document) for document in row.docs]
+    documents = [search_result.as_document() for search_result in row.search_results or ()]
+    return [document for document in documents if document["text"]]
+
+
+def _document(document: _Document | GroupDocument) -> dict[str, Any]:
+    fields = {"text": document.text, "title": document.title or "", "url": ""}
+    if isinstance(document, GroupDocument):
+        return fields
+    date = known_date(document.date)
+    return {**fields, "url": document.url or ""} | ({"metadata": {"date": date}} if date else {})
 
 
 def _made(
-    name: str,
-    identity: str,
-    text: str,
-    documents: Sequence[_Document | GroupDocument],
-    conflict: bool,
+    name: str, identity: str, text: str, documents: Sequence[dict[str, Any]], conflict: bool
 ) -> Topic:
-    question_documents = [
-        {
-            "text": document.text,
-            "title": document.title or "",
-            "url": getattr(document, "url", None) or "",
-        }
-        | (
-            {"metadata": {"date": document.date}}
-            if isinstance(document, _Document) and document.date
-            else {}
-        )
-        for document in documents
-    ]
     question = Question(
-        id=f"{name} {identity}", question=text, category=name, documents=tuple(question_documents)
+        id=f"{name} {identity}", question=text, category=name, documents=tuple(documents)
     )
     return Topic(question, conflict)
 

@@ -57,7 +57,7 @@ _JUDGES = {
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
 _REPLY_TOKENS = 320
-"""The maximum number of tokens in a judge's reply."""
+"""The maximum number of tokens in a judge's reply, which is a verdict and a short explanation."""
 
 
 async def judge_answer(
@@ -106,11 +106,11 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     Args:
         path: The path of ``mc_task.json`` if the form is ``mc1`` or ``mc2``, otherwise that of the
             CSV file. The CSV file is in UTF-8, with or without a byte order mark.
-        form: The form of the questions. ``multiple-choice`` offers Best Answer and Best Incorrect
-            Answer, and needs the version of January 2025. ``free-form`` works with both versions.
-            ``mc1`` offers one right answer and all wrong answers. ``mc2`` offers all right answers
-            and all wrong answers. Empty answers are left out; 22 official questions have an empty
-            wrong answer.
+        form: The form of the questions. ``multiple-choice`` offers the columns Best Answer and Best
+            Incorrect Answer, and needs the version of January 2025. ``free-form`` works with both
+            versions. ``mc1`` offers one right answer and all wrong answers. ``mc2`` offers all
+            right answers and all wrong answers. Empty answers are left out; 22 official questions
+            have an empty wrong answer.
         seed: The seed for the order of the options. The order depends only on the seed and on the
             texts.
 
@@ -121,7 +121,7 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
     """
     file = Path(path)
     if form in ("mc1", "mc2"):
-        if file.suffix == ".csv":
+        if file.suffix.lower() == ".csv":
             raise InputError(f"{path}: {form} needs the official mc_task.json")
         make = partial(_with_targets, form=form, seed=seed)
         return read_items(file, _Targets, make, rows=read_json(file)).items
@@ -144,14 +144,16 @@ def _with_targets(row: _Targets, where: str, *, form: Form, seed: int) -> Questi
     """Convert a row into an MC1 or MC2 question; raise InputError if the row cannot be used."""
     field = f"{form}_targets"
     targets = row.mc1_targets if form == "mc1" else row.mc2_targets
-    if {0, 1} != set(targets.values()):
+    truth_by_answer: dict[str, int] = {}
+    for published, mark in targets.items():
+        answer = clean_text(published)
+        if answer and truth_by_answer.setdefault(answer, mark) != mark:
+            raise InputError(f"{where}, field {field}: {answer!r} is marked both 1 and 0")
+    if {0, 1} != set(truth_by_answer.values()):
         raise InputError(
             f"{where}, field {field}: answers marked 1 (true) and answers marked 0 (false) are"
             " needed"
         )
-    truth_by_answer = {
-        clean_text(answer): bool(true) for answer, true in targets.items() if answer.strip()
-    }
     options = drawn_order([*truth_by_answer], question=row.question, seed=seed)
     right = tuple(option for option in options if truth_by_answer[option])
     if form == "mc1" and len(right) != 1:
@@ -187,7 +189,7 @@ class _ChoiceCells(_Cells):
 
 
 _WRONG = _ChoiceCells.model_fields["wrong"].alias
-"""The column that distinguishes the version of January 2025 from earlier ones."""
+"""The name of the column that only the version of January 2025 has."""
 
 
 def _free_form(row: _Cells, where: str) -> Question:
@@ -237,6 +239,7 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
                 continue
             if not header:
                 header = [cell.strip() for cell in cells]
+                # without the column Question, it is another file; the first row names what it lacks
                 if form == "multiple-choice" and _WRONG not in header and "Question" in header:
                     raise InputError(
                         f"{where}: multiple choice needs the column {_WRONG}, which the version of"

@@ -143,7 +143,8 @@ def _usable(
 def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
     """Draw a sample in which each label has half of the answers, in file order.
 
-    On such a sample, a judge that always says "yes" agrees with half of the labels.
+    On such a sample, a judge that always says "yes" agrees with half of the labels. If the size is
+    odd, there is one more "no".
     """
     chosen_rows: set[_Row] = set()
     for label, share in (("yes", size // 2), ("no", size - size // 2)):
@@ -161,4 +162,5 @@ def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
 
 
 def _folded(answer: str) -> str:
+    """Return an answer without letter case, extra white space and full stops at its end."""
     return " ".join(answer.casefold().split()).rstrip(".")

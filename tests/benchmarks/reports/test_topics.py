@@ -105,3 +105,33 @@ def test_the_topic_of_a_source_of_conflictbench_is_its_question(tmp_path: Path) 
     path = write_jsonl(tmp_path / "pages.jsonl", rows)
     [topic] = read_topics(f"conflictingqa:{path}")
     assert (topic.question.question, topic.conflict) == ("is coffee healthy", True)
+
+
+def test_the_official_file_of_conflicts_is_read_as_the_shortened_one_is(file: Path) -> None:
+    official = {
+        "question": "When was it lit?",
+        "conflict_type": "conflicting opinions  and research outcomes",
+        "correct_answer": "",
+        "search_results": [
+            {"title": "Log", "url": "https://a.test", "snippet": "Lit.", "date": "NA"},
+            {"title": "Empty", "url": "https://b.test", "snippet": "", "short_text": ""},
+        ],
+    }
+    [topic] = read(file, official)
+    assert (topic.question.question, topic.conflict) == ("When was it lit?", True)
+    [document] = topic.question.documents
+    assert (document["text"], document["title"], document["metadata"]) == ("Lit.", "Log", {})
+    [undated] = read(file, QUERY | {"docs": [{"text": "In 1871.", "date": "NA"}]})
+    assert "metadata" not in undated.question.documents[0]
+
+
+def test_a_conflict_type_of_no_kind_is_refused_and_not_taken_for_agreement(file: Path) -> None:
+    with pytest.raises(InputError, match="row 1, field conflict_type: 'Quarrel' is not one of"):
+        read(file, QUERY | {"conflict_type": "Quarrel"})
+
+
+def test_a_source_without_a_topic_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pages.jsonl"
+    path.write_text("")
+    with pytest.raises(InputError, match="contains no claims"):
+        read_topics(f"conflictingqa:{path}")

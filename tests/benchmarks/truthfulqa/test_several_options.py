@@ -114,6 +114,8 @@ async def test_an_endpoint_without_log_probabilities_is_refused_in_one_line(tmp_
         (lambda row: row.pop("mc1_targets"), "item 2, field mc1_targets"),
         (lambda row: row.update(mc1_targets={"a": 1, "b": 1, "c": 0}), "one true answer"),
         (lambda row: row.update(mc1_targets={"a": 1, "b": 2}), r"marked 1 \(true\)"),
+        (lambda row: row.update(mc1_targets={"a": 1, "a ": 0, "b": 0}), "'a' is marked both"),
+        (lambda row: row.update(mc1_targets={" ": 1, "a": 0, "b": 0}), r"marked 1 \(true\)"),
     ],
 )
 def test_targets_that_cannot_be_used_are_one_line(
