@@ -80,18 +80,20 @@ _DATE = re.compile(
 )
 # "18 may drive" has no date.
 _VERB = re.compile(r"\d may\Z")
+# A space within or after a number: usual, no-break, thin (as in the SI), and narrow no-break.
+_SPACE = " \u00a0\u2009\u202f"
 _AMOUNT_BEHIND = (
-    r"(?:[ \u00a0\u202f-]?(?P<degree>°\s?[CFcf]\b|degrees? [cf](?:elsius|ahrenheit)?\b))?"
-    r"(?:[ \u00a0\u202f-]?(?P<magnitude>[^\W\d_]{2,12}|[万億亿k](?!\w))\.?"
+    rf"(?:[{_SPACE}-]?(?P<degree>°\s?[CFcf]\b|degrees? [cf](?:elsius|ahrenheit)?\b))?"
+    rf"(?:[{_SPACE}-]?(?P<magnitude>[^\W\d_]{{2,12}}|[万億亿k](?!\w))\.?"
     r"(?=[\s\u00a0$€£¥%,.;:!?)]|$))?"
-    r"(?:[ \u00a0\u202f-]?(?P<unit>[€$£¥%円]|[^\W\d_]{1,14}+(?:/h)?[²³]?(?!\.\w)))?"
+    rf"(?:[{_SPACE}-]?(?P<unit>[€$£¥%円]|[^\W\d_]{{1,14}}+(?:/h)?[²³]?(?!\.\w)))?"
 )
 # Numbers with sign, currency, degree, magnitude and unit, such as "-12.5 °C", "$3 million" and "120
 # km/h". A hyphen after a word or digit is not a minus sign.
 _NUMBER = re.compile(
     r"(?P<sign>(?<![\w\d.,])(?:[-\u2212\u2013](?=\d)|[-\u2212\u2013](?=[$€£¥]\d)|minus\s))?"
     r"(?P<currency>(?:US)?[$€£¥]\s?)?"
-    r"(?<![\d.,])(?P<number>\d{1,3}(?:[ \u00a0\u202f'\u2019]\d{3})+(?:[.,]\d{1,6})?(?!\d)"
+    rf"(?<![\d.,])(?P<number>\d{{1,3}}(?:[{_SPACE}'\u2019]\d{{3}})+(?:[.,]\d{{1,6}})?(?!\d)"
     rf"|\d+(?:[.,]\d+)*){_AMOUNT_BEHIND}",
     re.IGNORECASE,
 )
@@ -106,6 +108,8 @@ _PREFIX_CHARS = 10  # the longest sign and currency before the digits: "minus US
 _LONG_CHARS = 2000  # in longer texts, only places near digits are tried
 # Numbers with separators of thousands, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
+# Numbers as India writes them, such as "1,23,456". A list without spaces can look the same.
+_LAKHS = re.compile(r"\d{1,2}(?:,\d{2})+,\d{3}")
 
 
 class StatedValue(NamedTuple):
@@ -329,7 +333,7 @@ def _readings(digits: str) -> frozenset[float]:
     """Return the readings of digits; there are two if the only separator precedes three digits."""
     if digits.isdecimal():
         return frozenset([float(digits)])
-    plain = re.sub(r"[ \u00a0\u202f'\u2019]", "", digits)
+    plain = re.sub(rf"[{_SPACE}'\u2019]", "", digits)
     marks = [mark for mark in plain if mark in ".,"]
     if not marks:
         return frozenset([float(plain)])
@@ -342,7 +346,8 @@ def _readings(digits: str) -> frozenset[float]:
         # three digits for each part, so that 2.1.3 differs from 2.13; later parts are too small to
         # matter, and their powers would take time quadratic in the length of the number
         parts = re.split("[.,]", plain)[:_MOST_PARTS]
-        return frozenset([sum(float(part) / 1000**place for place, part in enumerate(parts))])
+        version = sum(float(part) / 1000**place for place, part in enumerate(parts))
+        return frozenset([version, without_marks] if _LAKHS.fullmatch(plain) else [version])
     if len(marks) > 1:
         return frozenset([without_marks])
     fraction = float(plain.replace(",", "."))

@@ -168,6 +168,9 @@ def test_a_very_long_number_is_read_in_linear_time() -> None:
         ("3 hours", "3.05 h", False),
         ("20 °C", "20.2 degrees Celsius", False),
         ("2.40 km", "2,420 m", True),
+        ("2\u2009400\u2009m", "2.4 km", True),
+        ("1,23,456 m", "123.456 km", True),
+        ("1,23,456 m", "1,23,457 m", False),
         ("20 °C", "68.2 °F", True),
     ],
 )
