@@ -29,6 +29,7 @@ from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
 """A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
+_CHANGED = "input_changed"  # the field of the journal's line that ends a run for good
 _FORMAT = 3  # is increased if older versions cannot resume the new journal
 
 
@@ -113,9 +114,11 @@ async def ascore_file(
 
         engine = engine or LocalEngine(context, concurrency)
         await engine.run(source, journal.starts.keys() - again, take)
+        if source.has_changed:
+            journal.append_change()
+            raise _changed(source.path)
         if len(journal.starts) < source.total:
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
-        source.refuse_if_changed()
         # written even if no row was scored now, since an earlier session may have been killed
         # before it wrote the output
         write_output(source, journal.outcomes(), out)
@@ -186,6 +189,13 @@ class _Journal:
         self._append(outcome)
         self._add(outcome, start)
 
+    def append_change(self) -> None:
+        """Store that the input changed during the run, so that the run is never resumed.
+
+        Some outcomes may belong to rows that the input does not contain any more.
+        """
+        self._append({_CHANGED: True})
+
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcomes of all finished rows, ordered by row."""
         with self._path.open("rb") as file:
@@ -202,6 +212,8 @@ class _Journal:
     def _read(self, line: RecordLine, manifest: Mapping[str, Any]) -> None:
         try:
             fields: Any = json.loads(line.text)
+            if line.number > 1 and _CHANGED in fields:
+                raise _changed(self._path)
             if line.number > 1:
                 self._add(fields, line.start)
                 return
@@ -225,6 +237,13 @@ class _Journal:
         is_flawed = error is not None or (report or {}).get("coverage") not in (None, 1)
         (self.flawed.add if is_flawed else self.flawed.discard)(row)
         (self.failed.discard if error is None else self.failed.add)(row)
+
+
+def _changed(path: Path) -> InputError:
+    return InputError(
+        f"{path}: the input changed while it was scored, so scores may belong to other rows; run"
+        " the command with another --out"
+    )
 
 
 def _other_version(path: Path) -> InputError:

@@ -64,16 +64,10 @@ class Source:
         self.total = sum(1 for _ in self.rows())
         self.sha256 = self._digest()
 
-    def refuse_if_changed(self) -> None:
-        """Raise InputError if the file has changed since it was opened.
-
-        The rows that were scored may then be other rows than those in the file.
-        """
-        if self._digest() != self.sha256:
-            raise InputError(
-                f"{self.path}: has changed while it was scored; restore it, and run the same"
-                " command to write the output"
-            )
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file has changed since it was opened."""
+        return self._digest() != self.sha256
 
     def _digest(self) -> str:
         try:

@@ -61,6 +61,6 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()
-        no_folder = isinstance(error, FileNotFoundError | NotADirectoryError)
-        advice = "give a path in a folder that exists" if no_folder else remedy_for(error)
+        no_room = error.errno in _NO_ROOM
+        advice = "make room there" if no_room else "give a path in a folder that exists"
         raise InputError(f"{path}: cannot be written ({error.strerror}); {advice}") from error
