@@ -48,9 +48,6 @@ _Judged = Annotated[
 ]
 
 
-_FOUND_PAIRS = "Conflicting Reference Answer Pairs Found (Recall Conflict)"
-
-
 class _Published(PublishedRow):
     """A row of the published spreadsheet, with an answer and what annotators found in it."""
 
@@ -65,10 +62,15 @@ class _Published(PublishedRow):
     supported: _Indices = Field(
         alias="Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
     )
-    found_pairs: _Pairs | None = Field(alias=_FOUND_PAIRS)
+    found_pairs: _Pairs | None = Field(
+        alias="Conflicting Reference Answer Pairs Found (Recall Conflict)"
+    )
     judged_pairs: _Judged = Field(
         alias="Found Conflicting Model's Sub-Answers (Conflict Precision)"
     )
+
+
+_FOUND_PAIRS = _Published.model_fields["found_pairs"].alias
 
 
 def read_people(
