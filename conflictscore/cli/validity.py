@@ -147,6 +147,7 @@ def _read(
 
 
 def _card(part: "PartFigures", labeler: str) -> "Card":
+    """Build the table of a part's measures, with a note on its labels and unscored answers."""
     from conflictscore.reporting.figure_text import one_line, span
     from conflictscore.reporting.plain_table import card_of
 
