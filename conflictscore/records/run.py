@@ -77,7 +77,7 @@ class Usage(Record):
     """Number of calls and tokens of a run. Usages can be added and subtracted."""
 
     calls: Annotated[int, Field(ge=0)] = 0  # Model calls that reached a provider.
-    cached_calls: Annotated[int, Field(ge=0)] = 0  # Model calls answered from a cache.
+    cached_calls: Annotated[int, Field(ge=0)] = 0  # Replies and verdicts from a cache, NLI's too.
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
     """Input tokens found in the provider's prompt cache. They may exceed ``input_tokens``, since
