@@ -5,8 +5,8 @@ revision replaces one sentence. If the sentence were cut in the wrong place, hal
 next to its replacement, whereas a passage that is too long does no harm. So a full stop that may
 belong to an abbreviation or an ordinal only ends a sentence if the next word often opens sentences.
 
-Libraries do worse on the hard texts of ``tests/test_sentences.py``: sentencex splits 87 of 137 texts
-correctly (docs/findings/reading.md). The time taken is linear in the length of the text.
+Libraries do worse on the hard texts of ``tests/test_sentences.py``: sentencex splits 87 of 137 of
+them correctly (docs/findings/reading.md). The time taken is linear in the length of the text.
 """
 
 import re
