@@ -1,4 +1,4 @@
-"""The docs site: ``make docs`` builds it in ``build/site``; a link that leads nowhere stops it."""
+"""Configures the docs site, which ``make docs`` builds in ``build/site``."""
 
 import re
 from collections.abc import Sequence
@@ -36,12 +36,12 @@ _ELSEWHERE = {
     "model-card": _CARD,
     "model-card-mpnet": "conflictscore/labelers/nli/mpnet/MODEL_CARD.md",
 }
-"""Pages whose text stands outside this folder."""
+"""Files outside this folder that contain the text of a page, by the page's name."""
 _FENCED = re.compile(r"^```\w*$")
 
 
 def _read(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put in what stands outside this folder, with links as they lead from here."""
+    """Insert the text of a page from outside this folder, and adapt links to such files."""
     if name in _ELSEWHERE:
         text = (_ROOT / _ELSEWHERE[name]).read_text(encoding="utf-8")
         source[0] = f"{text.replace('](docs/', '](')}\n\n{source[0]}"
@@ -50,7 +50,7 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def _fences(app: Sphinx, kind: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings write code as Markdown does."""
+    """Replace the Markdown code fences of a docstring by blocks of reStructuredText."""
     lines[:] = _without_fences(lines)
 
 
@@ -66,6 +66,6 @@ def _without_fences(lines: Sequence[str]) -> list[str]:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Connect the functions above to Sphinx, which calls this function."""
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _fences)
