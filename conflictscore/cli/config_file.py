@@ -164,13 +164,14 @@ def _check_trust(
 def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
     """Return settings as click's defaults. Settings without an option become ``--set`` values."""
     options = _options(ctx.command)
-    defaults: dict[str, Any] = {"set_": []}
+    defaults: dict[str, Any] = {}
+    assignments: list[str] = []
     for key, setting in settings.items():
         if key in options:
             defaults[str(options[key].name)] = _value(path, key, setting, options[key], ctx)
         else:
-            defaults["set_"].append(f"{key}={','.join(_texts(setting))}")
-    return defaults
+            assignments.append(f"{key}={','.join(_texts(setting))}")
+    return defaults | {"set_": [*defaults.get("set_", ()), *assignments]}
 
 
 def _texts(setting: Any) -> list[str]:

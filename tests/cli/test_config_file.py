@@ -96,6 +96,14 @@ def test_settings_of_the_file_and_of_the_environment_are_joined(
     assert "unsettled is 'sometimes'" in ask().stderr
 
 
+@pytest.mark.parametrize("lines", [(0, 1), (1, 0)])
+def test_settings_by_name_and_by_set_are_joined(lines: tuple[int, int]) -> None:
+    settings = ('unsettled = "sometimes"', 'set = ["guard=false"]')
+    Path("conflictscore.toml").write_text("\n".join(settings[line] for line in lines))
+
+    assert "unsettled is 'sometimes'" in ask().stderr
+
+
 def test_an_option_of_two_files_takes_a_list() -> None:
     Path("conflictscore.toml").write_text('natconfqa = ["questions.jsonl", "judged.jsonl"]\n')
 
