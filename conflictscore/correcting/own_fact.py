@@ -32,13 +32,19 @@ _MONTH = "(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]{0,7}"
 # Words by which a sentence says that a quantity holds only in some cases, held in the past, or may
 # hold in the future.
 _LIMITED = re.compile(
-    r"\b(?:if|unless|when|whenever|provided|until|till|formerly|previously|used to|no longer|wenn"
-    r"|falls|sofern|früher|damals|nicht mehr|lorsque|quand|jusqu['\u2019](?:à|en|au)|autrefois"
+    r"\b(?:if|unless|when|whenever|provided|until|till|formerly|previously|used to|wenn"
+    r"|falls|sofern|früher|damals|lorsque|quand|jusqu['\u2019](?:à|en|au)|autrefois"
     r"|cuando|hasta|antiguamente|quando|fino a|un tempo|during|at night|will|shall|planned|"
     r"geplant|soll(?:en)?|sera|seront|será|serán|sarà|saranno|(?:in|im|en) (?:the )?"
     r"(?:winter|summer|spring|autumn|sommer|frühling|herbst|hiver|été|automne|invierno|verano|otoño)"
     r"|on (?:weekends|holidays|(?:mon|tues|wednes|thurs|fri|satur|sun)days)|nachts|während"
     rf"|from {_MONTH} (?:to|until|till|through) {_MONTH})\b",
+    re.IGNORECASE,
+)
+# Words by which such a sentence may go on to say what holds in general, or at present.
+_GENERAL = re.compile(
+    r"\b(?:now|today|currently|otherwise|normally|jetzt|heute|sonst|maintenant|aujourd['\u2019]hui"
+    r"|actuellement|sinon|ahora|hoy|adesso|oggi|agora|hoje)\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -143,6 +149,8 @@ def _is_limited(sentence: str, *, is_present: bool) -> bool:
 
     ``is_present`` says whether the claim is about the present.
     """
+    if _GENERAL.search(sentence):
+        return False
     if _LIMITED.search(sentence):
         return True
     is_past = is_present and bool(_PAST.search(sentence))

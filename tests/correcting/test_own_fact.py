@@ -154,6 +154,8 @@ def test_a_quantity_within_a_range_is_no_rival() -> None:
         ("Until 1990, the limit in Dorle was 30 km/h.", True),
         ("In 1985, the limit in Dorle was 30 km/h.", True),
         ("From May on, the limit in Dorle will be 30 km/h.", True),
+        ("Until 1990, it was 50 km/h, now it is 30 km/h.", False),
+        ("The limit is no longer 70 km/h but 30 km/h.", False),
         ("In winter, the limit in Dorle is 30 km/h.", True),
         ("From November to March, the limit in Dorle is 30 km/h.", True),
         ("In 1985, it was 30 km/h. The limit in Dorle is 30 km/h.", False),
