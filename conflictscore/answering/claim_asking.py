@@ -19,7 +19,7 @@ from conflictscore.answering.claim_coverage import (
     states_nothing,
     unclaimed_in,
 )
-from conflictscore.answering.claim_places import Placed, place_order, placed_claims
+from conflictscore.answering.claim_places import Placed, place_order, placed_claims, untranslated
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.claim_roles import exchanged_roles
 from conflictscore.answering.declining import asserts_nothing
@@ -31,7 +31,7 @@ from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyErro
 from conflictscore.json_answers import is_json
 from conflictscore.labelers.denials import denial_of
 from conflictscore.loop.rounds import may_look_again
-from conflictscore.loop.state import RagState, Reader, RunContext
+from conflictscore.loop.state import RagState, Reader, RunContext, documents_of
 from conflictscore.markdown import passages, place_of
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Claim, Gap, GapKind
@@ -119,6 +119,7 @@ async def claims_of_answer(
         return await _claim_of_short(asking)
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     located_claims = await asking.placed_claims(by_model=names_places)
+    located_claims = untranslated(located_claims, answer, documents_of(state))
     return await _with_the_rest(located_claims, answer, question, judge)
 
 

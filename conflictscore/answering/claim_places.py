@@ -3,11 +3,38 @@
 from collections.abc import Sequence
 from math import inf
 
+from conflictscore.answering.languages import LANGUAGES, language_of
 from conflictscore.markdown import place_of
-from conflictscore.records import Change, Claim, Gap, GapKind
+from conflictscore.records import Change, Claim, Document, Gap, GapKind
+from conflictscore.scripts import word_set, words_in
 
 Placed = tuple[str, tuple[int, int] | None]
 """The text of a claim, and the start and end of the passage that makes it, or None if unknown."""
+
+
+# Frequent English words that are rare in other languages.
+_ENGLISH = word_set("the of and is are were with from by")
+
+
+def untranslated(
+    located_claims: Sequence[Placed], answer: str, documents: Sequence[Document]
+) -> list[Placed]:
+    """Return claims with the passage in place of a claim that was translated into English.
+
+    Small models translate parts of claims ("The Sellbrücke is 412 km long"), and then labelers miss
+    differences from the documents. If the documents are not in the language of the answer, a
+    translation may be better, so the claims stay as they are.
+    """
+    code = language_of(answer)
+    if code in (None, "en") or language_of(*(each.text for each in documents)) != code:
+        return [*located_claims]
+    foreign = _ENGLISH - LANGUAGES[str(code)].common
+    own = dict[Placed, None]()
+    for text, span in located_claims:
+        passage = answer[slice(*span)].strip() if span else ""
+        added_words = foreign.intersection(words_in(text)).difference(words_in(passage))
+        own[(passage if passage and added_words else text, span)] = None
+    return [*own]
 
 
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
@@ -29,7 +56,7 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
     """Return the gaps of an answer that was corrected in place: its parts that no claim covers.
 
     Unchanged passages keep their gaps. A changed passage has a gap if its new text was not split
-    completely.
+    completely, even if some claims were read from it.
     """
     real_changes = [change for change in changes if change.differs]
     gaps_after = []
@@ -40,7 +67,7 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
             span = _moved(gap.passage, real_changes)
             gaps_after.append(gap.model_copy(update={"passage": span}))
     for change in real_changes:
-        if change.note and not change.new_claims and change.after:
+        if change.note and change.after:
             span = _moved((change.start, change.start + len(change.after)), real_changes)
             note = f"in a replaced passage: {change.note}"
             gaps_after.append(Gap(kind=GapKind.UNCLAIMED, note=note, passage=span))

@@ -13,6 +13,7 @@ from conflictscore.answering.statements import (
     same_answer,
     telling_terms,
 )
+from conflictscore.correcting.citing import IN_WORDS
 from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.wording import with_other_number
 from conflictscore.metric import balance, better_evidence, coverage
@@ -28,8 +29,9 @@ from conflictscore.values import values_in
 
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
-# Citations such as "[3]", "[3](https://…)" and "(Docs 1, 2)".
-_CITED = re.compile(r"\[\d{1,3}\](?:\([^()\s]{1,500}\))?|\(Docs?\.? [\d, ]{1,40}\)")
+# Citations such as "[3]", "[3](https://…)" and "(Docs 1, 2)". Other links may be names in the
+# sentence, so their text counts as part of the passage.
+_CITED = re.compile(rf"\[\d{{1,3}}\](?:\([^()\s]{{1,500}}\))?|{IN_WORDS}")
 _CLAIMS_NOTHING = "it makes no claim in place of the old one"
 
 

@@ -13,12 +13,13 @@ from conflictscore.records import Candidate, Document
 
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = r"\[(?P<text>[^\[\]\n]{1,80})\]\((?P<url>[^()\s]{1,500})\)"
-# Citations as links, as numbers in brackets ("[3]"), and in words ("(Docs 1, 2)").
-_CITATION = re.compile(
-    rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()"
-    r"|\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"
+IN_WORDS = (
+    r"\((?P<word>[Dd]oc(?:ument)?s?|[Ss]ources?|[Dd]okumente?|[Qq]uellen?)\.?[ \t]"
     r"(?P<list>\d{1,3}(?:(?:,[ \t]|[ \t]and[ \t]|[ \t]und[ \t])\d{1,3})*)\)"
 )
+"""A pattern for a citation in words: "(Docs 1, 2)"."""
+# Citations as links, as numbers in brackets ("[3]"), and in words.
+_CITATION = re.compile(rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()|{IN_WORDS}")
 # "[1], [2]" is one group of citations
 _BETWEEN = re.compile(r"[\s,;]{0,3}")
 _PLURALS = {"Doc": "Docs", "doc": "docs", "Document": "Documents", "document": "documents"}

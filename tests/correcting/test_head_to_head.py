@@ -76,6 +76,14 @@ def test_a_hedge_names_both_sides_each_with_a_document() -> None:
     assert "no document supports" in str(refused(HEDGE, told, by=alone))
 
 
+@pytest.mark.parametrize("cited", ["(Source 1)", "(Docs 1, 2)", "(Quellen 1 und 2)", "[1]"])
+def test_a_hedge_need_not_repeat_the_citations_of_the_passage(cited: str) -> None:
+    told = told_evidence(look("hedge"))
+    change = revision(f"The lamp was lit in 1871 {cited}.", HEDGE, looks=(look("hedge"),))
+
+    assert refusal(change, [OWN], [told], scored(told)) is None
+
+
 def test_a_told_dispute_has_the_labels_of_a_hedged_claim() -> None:
     own, other = claim_with("+--0?-?", CLAIM), claim_with("-+-00?-", RIVAL)
 
