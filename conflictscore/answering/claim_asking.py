@@ -34,7 +34,7 @@ from conflictscore.loop.rounds import may_look_again
 from conflictscore.loop.state import RagState, Reader, RunContext, documents_of
 from conflictscore.markdown import passages, place_of
 from conflictscore.prompts import material, material_line
-from conflictscore.records import Claim, Gap, GapKind
+from conflictscore.records import Claim, Document, Gap, GapKind
 from conflictscore.scripts import words_in
 from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
@@ -116,7 +116,7 @@ async def claims_of_answer(
         texts = await (asking.statement() if short else asking.claims())
         return _asserting([(text, None) for text in texts])
     if short:
-        return await _claim_of_short(asking)
+        return await _claim_of_short(asking, documents_of(state))
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     located_claims = await asking.placed_claims(by_model=names_places)
     located_claims = untranslated(located_claims, answer, documents_of(state))
@@ -143,14 +143,15 @@ async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerCl
     return AnswerClaims(placed_claims(json_claims.claims), gaps)
 
 
-async def _claim_of_short(asking: "_Asking") -> AnswerClaims:
+async def _claim_of_short(asking: "_Asking", documents: Sequence[Document]) -> AnswerClaims:
     """Return the one statement that a short answer makes, as its claim.
 
     The statement is accepted only if it says what the answer says. So nothing can be missing, and
     the model is not asked about missing text.
     """
     texts = await asking.statement()
-    claims = _asserting(_placed([(text, "") for text in texts], asking.answer))
+    located_claims = _placed([(text, "") for text in texts], asking.answer)
+    claims = _asserting(untranslated(located_claims, asking.answer, documents))
     return claims if claims.claims else claims._replace(gaps=(_NOTHING,))
 
 

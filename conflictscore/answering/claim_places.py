@@ -14,6 +14,7 @@ Placed = tuple[str, tuple[int, int] | None]
 
 # Frequent English words that are rare in other languages.
 _ENGLISH = word_set("the of and is are were with from by")
+_ARTICLE = 1  # a translation may have an article more than the passage
 
 
 def untranslated(
@@ -22,18 +23,22 @@ def untranslated(
     """Return claims with the passage in place of a claim that was translated into English.
 
     Small models translate parts of claims ("The Sellbrücke is 412 km long"), and then labelers miss
-    differences from the documents. If the documents are not in the language of the answer, a
+    differences from the documents. A passage that is shorter than its claim is no full sentence, so
+    it does not replace the claim. If the documents are not in the language of the answer, a
     translation may be better, so the claims stay as they are.
     """
-    code = language_of(answer)
-    if code in (None, "en") or language_of(*(each.text for each in documents)) != code:
+    code = language_of(*(each.text for each in documents))
+    # a short answer may not reveal its language
+    if code in (None, "en") or language_of(answer) not in (None, code):
         return [*located_claims]
     foreign = _ENGLISH - LANGUAGES[str(code)].common
     own = dict[Placed, None]()
     for text, span in located_claims:
         passage = answer[slice(*span)].strip() if span else ""
-        added_words = foreign.intersection(words_in(text)).difference(words_in(passage))
-        own[(passage if passage and added_words else text, span)] = None
+        words, own_words = words_in(text), words_in(passage)
+        is_foreign = bool(foreign.intersection(words).difference(own_words))
+        is_sentence = len(own_words) + _ARTICLE >= len(words)
+        own[(passage if is_foreign and is_sentence else text, span)] = None
     return [*own]
 
 

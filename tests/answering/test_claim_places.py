@@ -30,5 +30,7 @@ def test_a_claim_that_was_translated_into_english_becomes_its_passage() -> None:
     own = untranslated(claims, answer, documents_with("Die Sellbrücke ist 412 m lang."))
 
     assert own == [("Die Sellbrücke ist 412 km lang.", (0, 31)), *claims[2:]]
+    short, of_short = "Es ist 412 km lang, die Brücke", [("The bridge is 412 km long.", (0, 10))]
+    assert untranslated(of_short, short, documents_with(answer)) == of_short, "no sentence"
     assert untranslated(claims, answer, documents_with("The bridge is 412 m long.")) == claims
     assert untranslated(claims, "The bridge is long.", documents_with("It is long.")) == claims
