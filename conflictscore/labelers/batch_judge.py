@@ -47,8 +47,8 @@ _MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
 
 Models make more errors near the end of a long list, and small models make the most. At an endpoint,
 all claims of a usual answer share a call, since each further call repeats the rules and the
-document; one more is allowed if it would otherwise need its own call. The numbers were chosen, not
-measured.
+document. One more claim is allowed if it would otherwise need its own call. The numbers were
+chosen, not measured.
 """
 _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, in ever smaller batches."""

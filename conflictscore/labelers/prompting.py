@@ -35,7 +35,7 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
 
     Every call contains the rules, so most judges get the short form (``label_rules_brief``). Judges
     that reply with a single letter get the long form. The ``json`` judge also gets the long form if
-    the model is local: small models recognise irrelevant documents better with that form
+    the model is local. Small models recognise irrelevant documents better with that form
     (docs/findings/labelers.md), and local tokens are free. In the set ``paper``, the ``json`` judge
     gets the paper's rules (Table 7).
     """

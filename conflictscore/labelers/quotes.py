@@ -92,10 +92,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """Return the passage to show for a verdict, on one line and in the words of the document.
 
-    This is the text that the judge quoted, or the window that decided. If there is no quotation, or
-    the quotation is not in the document or longer than 400 characters, the passage instead consists
-    of the sentences with most of the claim's words. Rare words have more weight. Return None if the
-    verdict takes no side, or if the document is blank.
+    This is the text that the judge quoted, or the window that decided. Without a usable quotation,
+    the passage consists of the sentences with most of the claim's words. A quotation is usable if
+    it is in the document and has at most 400 characters. Rare words have more weight. Return None
+    if the verdict takes no side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage

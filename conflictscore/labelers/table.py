@@ -38,7 +38,7 @@ async def label_table(
     """Label each claim against each document (paper, section 3, step 2).
 
     Pairs are judged document by document, so that the server of the judge can reuse its cached
-    prompt prefix; the model limits the number of concurrent calls. A labeler that accepts many
+    prompt prefix. The model limits the number of concurrent calls. A labeler that accepts many
     pairs at once (:class:`~conflictscore.labelers.protocol.TableLabeler`) gets all pairs in that
     order. Pairs with the same content are judged only once. A verdict is cached as soon as it
     arrives; failures are never cached.

@@ -32,10 +32,11 @@ async def call(
 ) -> Out:
     """Call a runnable synchronously in a synchronous run, and asynchronously in any other run.
 
-    An async client belongs to the event loop of its first use. If a caller uses a model or
-    retriever in their own loop and then invokes a graph synchronously, the client would be used in
-    a second loop. So a synchronous run calls ``invoke`` in a worker thread. An asynchronous run
-    does the same if its client belongs to a loop that has ended, as after ``asyncio.run``.
+    An async client belongs to the event loop of its first use. A caller may use a model or
+    retriever in their own loop and later invoke a graph synchronously. An async call would then use
+    the client in a second loop. So a synchronous run calls ``invoke`` in a worker thread. An
+    asynchronous run does the same if its client belongs to a loop that has ended, as after
+    ``asyncio.run``.
     """
     if not SYNCHRONOUS.get():
         try:
@@ -103,8 +104,8 @@ async def dispatch(
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
     """Return whether a failed call makes all calls to its provider wait as well.
 
-    All calls wait after a refusal that names a time, after repeated refusals of one call, and after
-    a refusal while only one call at a time is allowed.
+    They wait if a refusal names a time, if one call has been refused repeatedly, or if only one
+    call at a time is allowed.
     """
     if trouble.kind != "refused":
         return False

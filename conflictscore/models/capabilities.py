@@ -207,8 +207,8 @@ class Capabilities:
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.
 
-        It may if the server gave no reason for the last failure, and if the server either answers
-        requests of a different form or has not answered any request for JSON.
+        The server must have given no reason for the last failure. In addition, it must have
+        answered requests of a different form, or no request for JSON at all.
         """
         fault = fault_of(failures[-1])
         if fault is None or not _is_unexplained(fault) or self._all_forms_failed:
@@ -240,9 +240,8 @@ class Capabilities:
     ) -> RequestStyle | None:
         """Return another way to ask for JSON, if the endpoint may have refused this one.
 
-        If the endpoint's error mentions JSON, the next way is tried. If the error does not say what
-        was refused, or why the call failed, JSON is requested only in the prompt, which needs no
-        support from the endpoint.
+        If the endpoint's error mentions JSON, the next way is tried. If the error gives no reason,
+        JSON is requested only in the prompt, which needs no support from the endpoint.
         """
         if fault.status not in _NOT_OFFERED:
             return None
@@ -309,8 +308,8 @@ def _is_unexplained(fault: ProviderFault) -> bool:
 def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
     """Return whether a refusal shows that an endpoint no longer accepts a form that it accepted.
 
-    Possible causes are a new version of the endpoint, one of several servers that supports less
-    than the others, and a schema that is not supported although others are. A failure without a
+    The endpoint may have a new version. One of its servers may support less than the others. Or it
+    may support other schemas, but not this schema. A failure without a
     reason counts too: by then, repeating the request has not helped.
     """
     if form == _FORMS[-1]:  # no form asks less of the server

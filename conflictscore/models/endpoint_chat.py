@@ -1,6 +1,6 @@
 """A LangChain chat model for OpenAI-compatible endpoints, with cheaper calls and lenient parsing.
 
-A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange: the
+A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange. The
 client validates request and reply against types, LangChain reads the reply in a thread, and
 callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp.
 Callbacks are skipped if only this package's meters listen.

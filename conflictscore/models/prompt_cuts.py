@@ -19,8 +19,8 @@ times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
 """No server has a context window with fewer tokens."""
 _LONGER = 2
-"""If the server has read a prompt with this many times as many tokens as it now reports, a small
-window is not the reason for the low count."""
+"""If the server once read a prompt of this many times the tokens that it now reports, its window is
+not too small for the prompt."""
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of its tokens. Only Latin text is
 compared in this way, since text in other scripts has fewer characters for each token. For Latin

@@ -140,8 +140,8 @@ class Retries:
     """Computes the waits between the attempts at a call: they double each time, with jitter.
 
     A call that fails or times out is attempted at most ``attempts`` times in total. A call that is
-    refused for now (429) is retried until ``patience`` has passed, however many attempts this
-    takes, so that no call is lost in a minute of refusals. Refusals are cheap, and our limit on
+    refused for now (429) is retried until ``patience`` has passed, with any number of attempts. So
+    no call is lost in a minute of refusals. Refusals are cheap, and our limit on
     calls in flight keeps them few. If a provider asks for a wait longer than ``patience``, the call
     fails at once.
     """
@@ -163,9 +163,9 @@ class Retries:
         """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
-        ``refusals`` counts how often the endpoint refused calls of any caller since it last
-        answered one. If it is higher than ``attempt``, it determines the wait, so that many callers
-        together do not call a busy endpoint more often than one caller does.
+        ``refusals`` is the number of refusals of any caller's calls since the endpoint last
+        answered. If it is higher than ``attempt``, it determines the wait. So many callers together
+        do not call a busy endpoint more often than a single caller would.
         """
         if not trouble.again:
             return None

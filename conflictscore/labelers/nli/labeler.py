@@ -28,10 +28,11 @@ _READING = 9
 """Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
-differently, or verdicts contain more. Version 3 added probabilities, version 4 added doubts,
-version 5 added the handling of denials, version 6 added dates and the context of windows,
-version 7 lets an undoubted window of a long document overrule a doubtful one, version 8 lets rules
-on quantities and word order overrule a label, and version 9 restricts these rules and denials.
+differently, or verdicts change or contain more. Version 3 added probabilities, version 4 doubts,
+version 5 the handling of denials, and version 6 dates and the context of windows. Since version 7,
+an undoubted window of a long document overrules a doubtful one. Since version 8, rules on
+quantities and word order overrule a label. Version 9 restricts these rules, and the texts that
+are read as denials.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
@@ -271,9 +272,9 @@ def undoubted_window(
 ) -> tuple[int, str | None]:
     """Return the index of the window that decides, and the trap that makes it doubtful, if any.
 
-    If a trap makes the deciding window of a long document doubtful, but a window on the other side
-    is free of traps, the strongest such window decides instead: among many windows, one may
-    resemble the claim without being about it.
+    A trap may make the deciding window of a long document doubtful, while a window on the other
+    side is free of traps. Then the strongest such window decides instead, since one of many windows
+    may resemble the claim without being about it.
 
     Args:
         claim: The text of the claim.
@@ -296,8 +297,8 @@ def undoubted_window(
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
     """Return the index of the window that decides the label of the document.
 
-    Among the windows whose label is a side, this is the one with the highest probability for its
-    side; if there is a tie, it is the first such window. So if a document supports and contradicts
+    It is the window with the highest probability for its side, among the windows whose label is a
+    side. If there is a tie, the first of them decides. So if a document supports and contradicts
     the claim, its label is the side that it states more strongly. A document is IRRELEVANT only if
     no window takes a side. In that case, the window that came nearest to a side represents the
     document.

@@ -1,9 +1,9 @@
 """Rules on quantities and word order that overrule the label of an NLI model.
 
 A model notices that a passage has the words of a claim, but not that a unit, a magnitude or the
-order of names is another one. The rules decide only where they are certain: the passage repeats the
-claim word for word apart from one difference, or has its number with another unit. Rules for looser
-likeness were no better than the models (``docs/findings/nli-model.md``).
+order of names is different. The rules decide only if they are certain. The passage must repeat the
+claim word for word apart from one difference, or have its number with another unit. Rules for
+looser likeness were no better than the models (``docs/findings/nli-model.md``).
 """
 
 from functools import lru_cache

@@ -329,10 +329,9 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 def number_replaced(claim: str, document: str) -> str | None:
     """Return a number of a claim that a document replaces with a different number; else None.
 
-    The number can be a year if the document has only other years, a day of the month if the
-    document has only other days, or a count of things if the document has only other counts of the
-    same things. Round numbers, ranges and numbers with other units are ignored, since they may be
-    equivalent.
+    The number can be a year, a day of the month, or a count of things. The document must have other
+    numbers of the same kind: other years, other days, or other counts of the same things. Round
+    numbers, ranges and numbers with other units are ignored, since they may be equivalent.
     """
     claim_sentence, document_sentence = _read(claim), _read(document)
     ours, theirs = _counted(claim_sentence), _counted(document_sentence)

@@ -1,7 +1,7 @@
 """The child process that runs llama.cpp; `server` starts this file and never imports it.
 
-It is a separate process for three reasons: the runtime can abort, or be killed when memory runs
-out; stopping the runtime during a computation blocks its interpreter; and the OpenMP setting that
+It is a separate process for three reasons. The runtime can abort, or be killed when memory runs
+out. Stopping the runtime during a computation blocks its interpreter. And the OpenMP setting that
 keeps idle threads from spinning is read only at process start.
 
 It reads one JSON line of settings, answers with one JSON line, and exits when its standard input
@@ -59,8 +59,8 @@ def _start(settings: dict[str, Any]) -> Any:
     params.hostnames = ["127.0.0.1"]
     params.port = settings["port"]
     params.n_ctx = settings["context_window"]
-    # Parallel requests are not faster on a few cores: reading a prompt already uses every core, and
-    # successive requests in one slot find more of their prompt in its cache.
+    # Parallel requests are not faster on a few cores, since reading a prompt already uses every
+    # core. Successive requests in one slot find more of their prompt in its cache.
     params.n_parallel = 1
     params.cache_prompt = True
     params.cache_ram_mib = settings["prompt_cache_mib"]
