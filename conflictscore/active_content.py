@@ -31,7 +31,7 @@ _ADDRESS = (
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
     r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
     rf"|(?<![\w.])(?:[a-z0-9-]{{1,63}}\.){{1,8}}(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)"
-    r"|(?:\+|(?<!\w)00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
+    r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
     r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
     # an obscured host name, such as evil[.]com and evil (dot) com
     rf"|\b[a-z0-9-]{{1,63}}(?:\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|[\uff0e\uff61])(?:{_TOP_LEVEL})\b"
@@ -75,8 +75,9 @@ def without_active_content(text: str) -> str:
 
     Marks of direction are removed first, since they may separate the characters of other marks.
     """
-    visible = _PATTERNS["a mark of direction"].sub("", text)
-    plain = _PATTERNS["an address"].sub("(address left out)", _TAG.sub("", visible))
+    plain = _TAG.sub("", _PATTERNS["a mark of direction"].sub("", text))
+    for _ in range(2):  # a telephone number may be attached to an address
+        plain = _PATTERNS["an address"].sub("(address left out)", plain)
     plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))
     plain = _COMMAND_MARKS.sub("", _LINK_MARKS.sub("]", plain))
     return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", plain)

@@ -47,6 +47,7 @@ def test_addresses_in_other_forms_are_found(address: str) -> None:
     [
         "The light was lit in 1874 [2][3], at 5.20 p.m. (see Docs 2, 3).",
         "Costs rose 3/4, and a < b; R&D: 10/20 and/or more. The ratio is 4:1.",
+        "At noon UTC+1 2024-05-12 10:30, the sum was 5+12345678901.",
         "From 1932-05-12 to 2001, +1 000 000 people; ISBN 978-3-16-148410-0; no. 00123.",
         "Dr.Smith of St.Gallen wrote Node.js 2.0.It works, e.g. as it is.",
         "Commit 1f3a5c7e9b2d4f6a8c0e1f3a5c7e9b2d4f6a8c0e, part AB12 3456, class GB12 3456 7890.",
