@@ -223,7 +223,9 @@ class _Recorded:
 
     def _attempt(self, attempt: Attempt) -> MethodResult:
         method_result = self._judged(attempt.answer, attempt.answer.text)
-        return method_result.model_copy(update={"report": attempt.report})
+        # the loop may not have scored its last answer, but its grade may be a score
+        report = attempt.report or method_result.report
+        return method_result.model_copy(update={"report": report})
 
     def _judged(self, answer: Answer, grade_key: str) -> MethodResult:
         """Return an answer with the verdicts from its grade, or with none if it has no grade yet.

@@ -196,3 +196,14 @@ class TestRecords:
         assert (silent.first_usage, silent.check_usage) == (None, None)
         failed = joined(MOON, record(MOON, LOOP, None, error="no reply", usage=tokens(4)))
         assert (failed.first_usage, failed.check_usage) == (tokens(4), {})
+
+
+def test_a_last_answer_that_only_its_grade_scored_has_that_score() -> None:
+    first, last = attempt(text("Old."), SPLIT), attempt(text("New."), None, after=SPLIT)
+    verdicts = {"cs-c": {"value": 0.0}}
+    graded = record(FREE_MOON, "grade", {"verdicts": verdicts, "report": SUPPORTED.to_json()})
+    result = joined(
+        FREE_MOON, loop(FREE_MOON, first, last), graded.model_copy(update={"key": "New."})
+    )
+    assert result.methods[RAG].report == SPLIT
+    assert result.methods[REGENERATED].report == SUPPORTED

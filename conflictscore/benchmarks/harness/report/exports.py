@@ -75,6 +75,9 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
+        # a row break and a rule of booktabs take a "[" or "*" that follows for an argument
+        "[": "{[}",
+        "*": "{*}",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )

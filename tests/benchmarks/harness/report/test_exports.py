@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.harness.records import Question
+from conflictscore.benchmarks.harness.records import MethodResult, Question
 from conflictscore.benchmarks.harness.report.exports import export_answers, export_figures
 from conflictscore.errors import InputError
 from conflictscore.records import Usage
@@ -151,6 +151,19 @@ def test_tables_are_whole_in_latex(tmp_path: Path) -> None:
         (tmp_path / "main.tex").write_text(document + "\\end{document}")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "main"]
         assert subprocess.run(command, cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("start", ["[Errno 111] refused", "*refused*"])
+def test_no_cell_of_latex_is_taken_for_an_argument_of_the_row_before(
+    start: str, tmp_path: Path
+) -> None:
+    failed = choice("a", 1, 0)
+    methods = {**failed.methods, "rag": MethodResult(answer=None, error=start)}
+    out = tmp_path / "figures.tex"
+    export_figures([run("one", [failed.model_copy(update={"methods": methods})])], out)
+    text = out.read_text()
+    assert "refused" in text
+    assert not any(line.lstrip().startswith(("[", "*")) for line in text.splitlines())
 
 
 @pytest.mark.parametrize(
