@@ -123,6 +123,7 @@ class StatedValue(NamedTuple):
         unit: The unit as written; empty if it has no known unit.
         bare: The readings without the unit, for a table that states its unit elsewhere.
         date: Year, month and day, each None if not stated; None for a number.
+        digits: The number as written, without its sign and unit; empty for a date.
     """
 
     span: tuple[int, int]
@@ -131,6 +132,7 @@ class StatedValue(NamedTuple):
     date: tuple[int | None, int | None, int | None] | None = None
     unit: str = ""
     bare: frozenset[float] = frozenset()
+    digits: str = ""
 
     @property
     def is_year(self) -> bool:
@@ -159,6 +161,10 @@ class StatedValue(NamedTuple):
         if self.dimension is None or another.dimension is None:
             return _close(self.bare, another.bare, _SAME)
         within = _SAME if self._unit_key == another._unit_key else _ROUNDED
+        if self.digits == another.digits:
+            # the same digits are read in the same way, so "1,900 km" is not "1,900 m"
+            pairs = zip(sorted(self.readings), sorted(another.readings), strict=False)
+            return any(isclose(own, other, rel_tol=within) for own, other in pairs)
         return _close(self.readings, another.readings, within)
 
     @property
@@ -303,7 +309,9 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
         in_base_unit = frozenset((reading - 32) / 1.8 for reading in bare)
     if unit == "m":  # "5 m" can be five million
         bare = frozenset([*bare, *(1e6 * reading for reading in bare)])
-    return StatedValue((start, amount.end), in_base_unit, dimension, unit=unit, bare=bare)
+    return StatedValue(
+        (start, amount.end), in_base_unit, dimension, unit=unit, bare=bare, digits=match["number"]
+    )
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:

@@ -193,7 +193,7 @@ def _is_counted(word: str, question: str) -> bool:
 
 def _may_be_rounded(own: StatedValue, new: StatedValue) -> bool:
     """Return whether two values in different units may be one value, rounded."""
-    if own.dimension != new.dimension or own.unit == new.unit:
+    if own.dimension != new.dimension or own.unit == new.unit or own.digits == new.digits:
         return False
     pairs = ((a, b) for a in own.readings for b in new.readings)
     return any(isclose(a, b, rel_tol=_CLOSE) for a, b in pairs)

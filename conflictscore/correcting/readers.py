@@ -160,4 +160,4 @@ async def own_question(
     try:
         return await reader.ask(request, read, _QUESTION_TOKENS)
     except (ProviderError, ContextWindowError, BudgetError):
-        return question
+        return question  # if the model is down, the calls that follow report it

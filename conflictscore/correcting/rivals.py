@@ -37,8 +37,12 @@ from conflictscore.records import (
     Relation,
 )
 
-_MOST_RIVALS = 4  # maximum number of rivals of a claim; those that the most documents gave are kept
-_MOST_THINGS = 3  # maximum number of other things with the same name that are explained
+# Maximum number of rivals of a claim; those that the most documents gave are kept. Each rival is
+# labelled against all documents.
+_MOST_RIVALS = 4
+# Maximum number of other things with the same name that are explained. Each adds a sentence to the
+# answer, and is labelled against all documents.
+_MOST_THINGS = 3
 # A document with at least this P(IRRELEVANT) is not queried. With the bundled NLI model on one half
 # of RAMDocs, this skips 2 of the 365 documents that give an answer, and 94 of the 137 documents
 # that give none.
@@ -335,9 +339,10 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     """Return the documents to query: those that contradict the claim, without agreeing copies.
 
-    An embedded labeler misses some of these. If such a labeler is used, every document that shares
-    a word with the question or the claim is queried, unless the labeler is sure that the document
-    is irrelevant: a small reader would invent an answer.
+    An embedded labeler misses some of these, and any labeler may miss all. In both cases, every
+    document that shares a word with the question or the claim is queried, and so are those that
+    support the claim. A document is left out if the labeler is sure that it is irrelevant: a small
+    reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:

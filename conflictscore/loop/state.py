@@ -119,8 +119,8 @@ class RagInput(TypedDict, total=False):
     """Texts, LangChain ``Document``s, or mappings with ``text`` and optional ``title`` and ``url``.
     If there are any, the retriever is not queried."""
     messages: Annotated[list[AnyMessage], add_messages]
-    """The conversation; its last human message is the question, unless ``question`` is given. The
-    answer is appended, so that a checkpointer's thread holds questions and answers."""
+    """The conversation; its last human message is the question. If ``question`` is given too, it
+    replaces that message, which may be a prompt with more than the question. The answer is appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
     """The conversation before the question, if it is not in ``messages``, oldest message first. It
     consists of LangChain messages, pairs of role and text, or mappings with ``role`` and
@@ -238,8 +238,9 @@ class RunContext:
     share of contradiction, the first claim, the claim with the most evidence, or the claim that
     the model names as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
-    """A function that is called with each event of the run in a separate thread; its errors are
-    logged."""
+    """A function that is called with each event of the run; its errors are logged. The step itself
+    calls it, so it must return at once: the middleware passes one that only hands the event on to a
+    thread."""
     option_probabilities: bool = False
     """Whether to choose options by the probability of their letters, and to store the
     probabilities."""

@@ -100,6 +100,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             cache=context.cache,
             on_label=_announcing(runtime),
             max_pairs=context.max_pairs,
+            # the last answer is scored again, so it is not a round of its own
             seconds=spare_time(state, context, attempts[:-1]),
         )
     except BudgetError as stop:

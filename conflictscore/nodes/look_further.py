@@ -61,6 +61,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         searches = [_Search(evidence, note=_NO_RETRIEVER) for evidence in first_few]
         notes = [f"no further search was made: {_NO_RETRIEVER}"]
     else:
+        # the last answer will be scored again, so it is not a round of its own
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         # the other half is for labelling the new documents
         half = None if seconds is None else seconds / 2

@@ -33,6 +33,7 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             round=len(attempts),
             answer=draft_of(state),
             report=report.model_copy(update={"error": failure or report.error}),
+            # readers of runs that earlier versions stored know only this field
             unclaimed="; ".join(gap.note for gap in gaps) or None,
             gaps=gaps,
         )

@@ -79,6 +79,7 @@ def both(sentence: str) -> tuple[str, str]:
             "The Tarn beacon has a power of 40 kilowatts.",
             "",
         ),
+        ("The Orfell runway is 1,900 km long.", "The Orfell runway is 1,900 m long.", ""),
         ("A stay at Pell Lodge costs 90 euros.", "A stay at Pell Lodge costs 90 dollars.", ""),
         (
             "Die Sellbrücke ist 412 km lang.",
