@@ -120,7 +120,8 @@ class RagInput(TypedDict, total=False):
     If there are any, the retriever is not queried."""
     messages: Annotated[list[AnyMessage], add_messages]
     """The conversation; its last human message is the question. If ``question`` is given too, it
-    replaces that message, which may be a prompt with more than the question. The answer is appended, so that a checkpointer's thread holds questions and answers."""
+    replaces that message, which may be a prompt with more than the question. The answer is
+    appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
     """The conversation before the question, if it is not in ``messages``, oldest message first. It
     consists of LangChain messages, pairs of role and text, or mappings with ``role`` and
@@ -239,8 +240,7 @@ class RunContext:
     the model names as its main claim."""
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
     """A function that is called with each event of the run; its errors are logged. The step itself
-    calls it, so it must return at once: the middleware passes one that only hands the event on to a
-    thread."""
+    calls it, in the thread of its event loop, so it must return at once."""
     option_probabilities: bool = False
     """Whether to choose options by the probability of their letters, and to store the
     probabilities."""
