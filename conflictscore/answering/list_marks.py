@@ -1,7 +1,7 @@
 """Functions that read the bullets and numbers of list lines, and recognise titles among them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +14,10 @@ _BULLET = re.compile(
 # Numbers of list items, such as "3.", "(3)", "#3", "**3.**" and a keycap, also as headings.
 _NUMBER = re.compile(
     r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
-    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?<=#\d)\s+)(?=\S)"
+    r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?:(?<=#\d)|(?<=#\d\d)|(?<=#\d\d\d))\s+)(?=\S)"
 )
+_CLUB = re.compile(r"[A-Z]{2,4}\b")
+"""Matches the first word of a name that begins with a number, such as "1. FC Vik"."""
 # Numbers of nested items, such as "2.1".
 _SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?[*_]{0,3}\s+(?=\S)")
 # Letters of list items, such as "a)" and "(b)". A capital needs a bracket, since "A." may be an
@@ -161,7 +163,12 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
             number == 1 and _WHOLLY_BOLD.fullmatch(pattern.sub("", text, count=1))
             for (_, number), (_, text) in zip(numbers, rows, strict=True)
         )
-        for place in _counting(numbers, alone=alone):
+        names = {
+            place
+            for place, (_, text) in enumerate(rows)
+            if (mark := pattern.match(text)) and _CLUB.match(text, mark.end())
+        }
+        for place in _counting(numbers, names, alone=alone):
             match = pattern.match(rows[place][1])
             is_title = match is not None and match.groupdict().get("title")
             marks_by_place.setdefault(place, (pattern, "#" if is_title else kind))
@@ -191,11 +198,14 @@ def _number(match: re.Match[str] | None) -> int:
     return ord(letter) - ord("a") + 1
 
 
-def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[int]:
+def _counting(
+    numbers: Sequence[tuple[int, int]], names: Collection[int], *, alone: bool
+) -> frozenset[int]:
     """Return the indices of the lines whose numbers run 1, 2, 3 … down the list.
 
     If ``alone`` is true, a 1 counts even if no 2 follows, since a section or a whole reply may have
-    just one claim.
+    just one claim. A nested list may also have just one item. If that item is one of ``names``, its
+    number belongs to the name.
 
     Any other number is part of the claim itself, as in "12. Mai 1932" or "1. FC Vik". A nested list
     has its own sequence at each depth.
@@ -212,18 +222,24 @@ def _counting(numbers: Sequence[tuple[int, int]], *, alone: bool) -> frozenset[i
             closed_runs.extend(open_runs[:-_DEPTHS])
             open_runs = open_runs[-_DEPTHS:]
             continue
-        at = next(
-            (n for n in reversed(range(len(open_runs))) if _goes_on(open_runs[n], number)), None
-        )
-        if at is None:
+        fitting = [n for n, run in enumerate(open_runs) if _goes_on(run, number)]
+        if not fitting:
             continue
+        # the list at the same depth goes on; if there is none, a model indented the line by mistake
+        at = max(fitting, key=lambda n: (abs(open_runs[n].indent - indent) <= _ALIGNMENT, n))
         closed_runs.extend(open_runs[at + 1 :])
         run = open_runs[at]
         run.places.append(place)
         open_runs[at:] = [run._replace(last=number)]
     runs = [*closed_runs, *open_runs]
     full = alone or any(len(run.places) > 1 for run in runs)
-    return frozenset(at for run in runs for at in run.places if full)
+    is_nested = len(runs) > 1
+    return frozenset(
+        at
+        for run in runs
+        for at in run.places
+        if full and not (is_nested and len(run.places) == 1 and at in names)
+    )
 
 
 def _goes_on(run: _Run, number: int) -> bool:

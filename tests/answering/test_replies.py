@@ -162,6 +162,22 @@ def test_queries_are_read_each_once_on_one_line_and_bounded(
             "Claims:\n- 3. maja 1932 otvoren je.\n- Star je.",
             ("3. maja 1932 otvoren je.", "Star je."),
         ),
+        (
+            "1. The match\n   1. FC Vik won.\n2. It is red.",
+            ("The match 1. FC Vik won.", "It is red."),
+        ),
+        (
+            "1. The match:\n   - 1. FC Vik won.\n2. It is red.",
+            ("1. FC Vik won.", "It is red."),
+        ),
+        (
+            "1. The lamp:\n   1. It is lit.\n2. The bell:\n   1. It is old.",
+            ("It is lit.", "It is old."),
+        ),
+        (
+            "\n".join(f"#{number} It is {number}." for number in range(1, 13)),
+            tuple(f"It is {number}." for number in range(1, 13)),
+        ),
         ("Claims:\n1. It is old.\n2. It is red.", ("It is old.", "It is red.")),
         ("Claims:\n- 1. It is old.\n- 2. It is red.", ("It is old.", "It is red.")),
         ("Claims:\n1. It is old.", ("It is old.",)),
