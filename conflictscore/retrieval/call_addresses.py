@@ -4,17 +4,21 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-_DEPTH = 12  # levels of nested arguments that are searched
-_MOST_ARGUMENTS = 100  # arguments on each level that are searched
+# Maximum number of levels of nested arguments that are searched, and of arguments on each level.
+# Real calls stay far below both.
+_DEPTH = 12
+_MOST_ARGUMENTS = 100
 _LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MENTIONED = re.compile(
-    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"
+    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"  # https://a, www.a
+    # a host's name before a path or port, or at the end: a.org/b, a.org:80, a.org
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)"
-    r"|(?<![\w:/])//[\w\[]"
+    r"|(?<![\w:/])//[\w\[]"  # //a
+    # localhost, a:80/, 127.0.0.1
     r"|(?<![\w.-])(?:localhost\b|[a-z][a-z0-9-]{0,62}:\d{2,5}/|(?:\d{1,3}\.){3}\d{1,3}(?![\w.]))"
-    r"|\[[0-9a-f]{0,4}:[0-9a-f:.]{1,40}\]",
+    r"|\[[0-9a-f]{0,4}:[0-9a-f:.]{1,40}\]",  # [::1]
     re.IGNORECASE,
 )
 
@@ -30,7 +34,7 @@ def argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
 
 
 def address_of(text: str) -> str | None:
-    """Return an argument if it is an address."""
+    """Return the text without white space around it if it is an address, or else None."""
     return text.strip() if len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text) else None
 
 

@@ -14,8 +14,8 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 _TERMINAL = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, cursor movements
     "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # titles, links
-    "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"
-    "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"
+    "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"  # commands to a device
+    "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"  # sets of characters, saved cursors, keypads
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
 """Matches an overstruck character. Manual pages overstrike bold and underlined text."""

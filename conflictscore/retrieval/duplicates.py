@@ -36,9 +36,9 @@ _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
 """Minimum share of shingles, in each part of an edited copy, that also occur in the original."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""An edited copy must have at least this Jaccard index with each earlier copy of the same original.
-The second number limits how many earlier copies are compared. Without the minimum, a text assembled
-from two reports would merge the two reports into one witness."""
+"""Minimum Jaccard index of an edited copy and each earlier copy of the same original, and maximum
+number of earlier copies that are compared. Without the minimum, a text assembled from two reports
+would merge the two reports into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Number of parts into which a text is divided, and minimum number of shingles in a part."""
 _FEWEST = 20

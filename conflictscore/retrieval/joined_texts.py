@@ -42,6 +42,7 @@ _CONTENTS = {
     "summary",
     "description",
 }
+"""Labels of fields that contain a document's text."""
 _NOUNS = r"(?:document|doc|passage|result|source|snippet|chunk|excerpt|context|item|page|article)"
 # The patterns below match the forms in which search tools and agent frameworks join documents.
 _FIELD = re.compile(
@@ -138,6 +139,7 @@ def _read(part: str) -> Part:
 
 
 def _label(line: str) -> tuple[str, str]:
+    """Return the label at the start of a line in lower case (empty if none), and the rest."""
     found = _FIELD.match(line)
     return (found.group(1).strip().casefold(), line[found.end() :].strip()) if found else ("", line)
 
@@ -219,11 +221,13 @@ def _is_underline(text: str, at: int) -> bool:
 
 
 def _has_front_matter(text: str, at: int) -> bool:
+    """Whether a text begins with a rule and a field, as Markdown files with metadata do."""
     lines = text[at : at + 2 * _LEAD].split("\n")
     return not text[:at].strip() and len(lines) > 1 and bool(re.match(r"\w+:", lines[1]))
 
 
 def _numberless(part: str) -> Part:
+    """Read a part between rules, which may begin with a number such as "[1]" or "Result 1:"."""
     part = part.strip()
     for pattern in _NUMBERED[:2]:
         if found := pattern.match(part):

@@ -35,7 +35,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
 ) -> Iterator[str]:
-    """If the text column is known, yield each row's other cells followed by its text."""
+    """Yield each row's other cells followed by its text, if the header names a column of texts."""
     column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
     if column is None or any(len(row) != len(head) for row in rows):
         return

@@ -137,6 +137,7 @@ def _best_first(scores: Sequence[float]) -> list[int]:
 
 
 def _by_turns(rankings: Sequence[Sequence[int]]) -> Iterator[int]:
+    """Yield the first window of each ranking, then the second of each, and so on."""
     for numbers in zip_longest(*rankings):
         yield from (number for number in numbers if number is not None)
 

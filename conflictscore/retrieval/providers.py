@@ -10,6 +10,7 @@ class Provider:
     """One search.
 
     Attributes:
+        summary: What the search finds, for lists of searches.
         retriever: The class, as ``module:class``; the module is in ``conflictscore.retrieval``.
         variables: The environment variables that the search needs. If an entry has several
             variables, one of them is enough.

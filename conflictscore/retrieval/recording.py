@@ -64,6 +64,7 @@ FAILURES_IN_A_ROW = 5
 """Number of consecutive failures after which no further question is asked. A few may be accidents,
 but a search that keeps failing would fail for every question."""
 
+# The user name and password in an address.
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
 _BEGINNING = b'{"format"'
 """The beginning of every line of a recording."""
@@ -79,6 +80,7 @@ _TEXTS = (
 )
 """The text fields of a result. A document's metadata uses the same names, except for ``url``."""
 _SOURCE = {"url": "source"}
+"""Maps a result's field to the metadata field that retrievers use for it."""
 
 
 class _Part(BaseModel):
@@ -116,6 +118,7 @@ class _Recording(_Part):
 
 
 def _read(lines: RecordLines) -> dict[str, _Recording]:
+    """Return the recordings in a file by question; the last line with a question counts."""
     found: dict[str, _Recording] = {}
     shown = lines.path.as_posix()
     try:
@@ -129,6 +132,7 @@ def _read(lines: RecordLines) -> dict[str, _Recording]:
 
 
 def _decoded(line: bytes, where: str) -> _Recording:
+    """Read a line of a recording; the message of an InputError names the field."""
     try:
         return _Recording.model_validate_json(line)
     except ValidationError as error:

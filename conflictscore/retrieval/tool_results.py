@@ -252,6 +252,7 @@ class _ToolReply:
         return without_voice(document)
 
     def _join(self, documents: Sequence[Retrieved], place: str) -> None:
+        """Give these documents one voice."""
         for document in documents:
             document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
 
@@ -267,11 +268,13 @@ def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
 
 
 def _origin(document: Retrieved) -> bool:
+    """Whether a document has a title or an address."""
     return any(document.metadata.get(key) for key in ("title", *URL_KEYS))
 
 
 def _json(text: str) -> object:
     """Return the JSON in a text that contains little else, or None."""
+    # the label before the JSON may begin with a bracket too, as in "[INFO] 2 results"
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
         for start in starts:
@@ -284,6 +287,7 @@ def _json(text: str) -> object:
 
 
 def _json_lines(text: str) -> object:
+    """Return the objects in a text with one JSON object on each line, or None."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return None
@@ -293,12 +297,13 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is a search tool's reply without results."""
+    """Whether data is an empty list, or has one where results are expected."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 
 
 def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
+    """Yield the documents in a document, a mapping, or a sequence of these."""
     if not depth:
         return
     if isinstance(data, Retrieved):

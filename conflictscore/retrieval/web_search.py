@@ -79,7 +79,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The results of one request, best first; ``more`` says whether there may be a next page."""
+    """The results of one request, best first; ``more`` tells whether there may be a next page."""
 
     hits: Sequence[Hit]
     more: bool = False
@@ -90,9 +90,9 @@ class Fault:
     """A request that failed.
 
     It is returned, not raised, since an error raised inside an ``except`` block would carry the
-    library's exception, which may contain the key. ``retry`` says whether the same request may
-    succeed if it is repeated in a moment, or after the number of seconds in the provider's
-    Retry-After header.
+    library's exception, which may contain the key. ``retry`` tells whether the same request may
+    succeed later. ``retry_after`` is the provider's Retry-After header. If it is not a number of
+    seconds, the usual pause is made.
     """
 
     error: ConflictScoreError
@@ -213,6 +213,7 @@ class WebSearchRetriever(TopKRetriever):
         query = clean_text(query)  # JSON can contain lone surrogates, but addresses cannot
         size = min(self.page_size, k)
         found: dict[str, Hit] = {}
+        # a page with too few results causes no further request, which may cost a credit
         for number in range(math.ceil(k / size)):
             page = self._page(query, number, size)
             known = len(found)

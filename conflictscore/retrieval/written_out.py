@@ -63,6 +63,7 @@ def _called(written: tuple[str, str, str]) -> object:
 
 
 def _keywords(call: object) -> dict[str, Any]:
+    """Return the literals among the keyword arguments of a call."""
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
         with suppress(ValueError, TypeError, RecursionError, MemoryError):  # dates fail here

@@ -23,8 +23,8 @@ _LONGEST_TEXT = 200_000
 """Maximum number of characters in a page's text. Passages for prompts are never cut from a longer
 text."""
 _MOST_TAGS = 50_000
-"""Maximum number of tags in a page whose main text is extracted; a one-megabyte article has half as
-many tags."""
+"""Maximum number of tags in a page whose main text is extracted. A one-megabyte article has half as
+many tags. The whole text of a larger page is used."""
 _ASIDE_FROM_TEXT = (
     "nav,form,script,style,[role=navigation],[role=banner],[role=search],[class*=promo],"
     "[class*=newsletter],[class*=subscribe],[class*=share],[class*=social],[class*=related],"
@@ -119,7 +119,10 @@ def _asks(page: "LexborHTMLParser", html: str) -> bool:
 
 
 def _keep_boxes(page: "LexborHTMLParser") -> None:
-    """Make the extractor keep an article's boxes and footers, except those full of links."""
+    """Make the extractor keep an article's boxes and footers, except those full of links.
+
+    The extractor drops elements because of their names, classes and ids, so these are removed.
+    """
     for node in page.css("article aside,article footer,main aside,article [class],article [id]"):
         described = f"{node.attributes.get('class') or ''} {node.attributes.get('id') or ''}"
         if node.tag not in ("aside", "footer") and not _CORRECTION.search(described):
@@ -134,6 +137,7 @@ def _keep_boxes(page: "LexborHTMLParser") -> None:
 
 
 def _link_share(node: Any) -> float:
+    """Return the share of an element's text that is in links."""
     linked = sum(len(link.text()) for link in node.css("a"))
     return linked / max(1, len(node.text().strip()))
 
@@ -178,6 +182,7 @@ def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
 
 
 def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
+    """Return the lines, each followed by the lines to put back after it."""
     woven: list[str] = []
     for number, line in enumerate(lines):
         woven += [line, *after.get(number, ())]

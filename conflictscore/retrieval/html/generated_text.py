@@ -17,16 +17,19 @@ from conflictscore.retrieval.html.styled import LIST_KINDS
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
+# The value of "content". A semicolon inside a string does not end it.
 _CONTENT = re.compile(
     r"(?:^|;)\s*content\s*:((?:\"(?:[^\"\\]|\\.){0,200}+\"|'(?:[^'\\]|\\.){0,200}+'|[^;\"']){1,99})",
     re.IGNORECASE | re.DOTALL,
 )
+# A string or a function in that value: attr(a), counter(a, style), counters(a, ".", style).
 _PART = re.compile(
     r"\"((?:[^\"\\]|\\.){0,200})\"|'((?:[^'\\]|\\.){0,200})'"
     r"|(attr|counters?)\(\s*([\w-]{1,60})\s*(?:,\s*[\"']([^\"']{0,9})[\"']\s*)?"
     r"(?:,\s*([\w-]{1,30})\s*)?(?:,[^()]{0,60})?\)",
     re.IGNORECASE | re.DOTALL,
 )
+# An escaped character, by its code or itself.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 _RESET = re.compile(r"(?:^|;)\s*counter-(?:re)?set\s*:([^;]{1,200})", re.IGNORECASE)
 _INCREMENT = re.compile(r"(?:^|;)\s*counter-increment\s*:([^;]{1,200})", re.IGNORECASE)
@@ -47,7 +50,7 @@ _ICON_FONTS = (
     ("glyphicon", {"\ue013": "✓", "\ue084": "✓", "\ue014": "✗", "\ue083": "✗"}),
 )
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_LONGEST = 200  # characters of a text that is inserted; longer texts are not labels
+_LONGEST = 200  # characters of a text that is inserted, since a hostile page may draw any number
 _DEEPEST = 50  # levels of a counter in a counter; limits the work on a hostile page
 
 
@@ -143,14 +146,17 @@ class _Counters:
 def _changes(
     pattern: re.Pattern[str], declarations: Sequence[str], default: int
 ) -> Mapping[str, int]:
-    """Return the last declaration that a pattern matches, as numbers by the counters' names."""
+    """Return the numbers by counter in the last declaration that matches ``pattern``.
+
+    A counter without a number gets ``default``.
+    """
     match = next(filter(None, map(pattern.search, reversed(declarations))), None)
     pairs = _COUNTER.findall(match[1].replace("!important", "")) if match else []
     return {name: int(number or default) for name, number in pairs if name.lower() != "none"}
 
 
 def _text(node: "LexborNode", declarations: list[str], counters: _Counters) -> str:
-    """Return the text of a box before or after an element; the last rule with a text counts."""
+    """Return the text of a box before or after an element, according to the last ``content``."""
     content = next(filter(None, map(_CONTENT.search, reversed(declarations))), None)
     if content is None:
         return ""

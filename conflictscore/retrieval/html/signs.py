@@ -24,7 +24,7 @@ _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 # The size command that Wikipedia puts around the TeX source of a formula.
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
-# Types of inputs that show their value. Files, passwords and hidden inputs do not.
+# Types of inputs that show their value as text. Files, passwords, hidden inputs and sliders do not.
 _SHOWN_VALUE = (
     "submit",
     "button",
@@ -69,7 +69,8 @@ _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # characters beside an element; a price is shorter
-_SAMPLE = 5_000  # maximum number of signs of each kind that are replaced on a page
+# Maximum number of signs of each kind that are replaced on a page, which limits the time.
+_SAMPLE = 5_000
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
@@ -95,7 +96,7 @@ def put_formulas_into_words(body: "LexborNode") -> None:
 
 
 def _put_tex(script: "LexborNode") -> None:
-    """Replace the drawing of a formula with the TeX source that follows it (MathJax 2)."""
+    """Replace the drawing before a script of MathJax 2 with the script's TeX source."""
     drawing = script.prev
     if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
         drawing.replace_with(_tex(script.text()))
@@ -104,6 +105,7 @@ def _put_tex(script: "LexborNode") -> None:
 
 
 def _tex(source: str) -> str:
+    """Return TeX source on one line, without the command for its size."""
     inner = _TEX_STYLE.match(source.strip())
     return " ".join((inner[1] if inner else source).split())
 
@@ -139,6 +141,7 @@ def marked_inline(text: str) -> str:
 
 
 def _quote(body: "LexborNode") -> None:
+    """Put the quotation marks that a browser draws around ``q`` elements."""
     for node in body.css("q"):
         node.insert_child("”")
         first = node.child
@@ -225,6 +228,7 @@ def _mark(kind: str, words: str) -> str:
 
 
 def _raised(node: "LexborNode") -> str:
+    """Return the text of a raised or lowered element, as cents, as a note, or after a mark."""
     text = " ".join(node.text().split())
     tag = node.attributes.get("data-shifted") or node.tag or ""
     if tag == "sup" and (cents := _cents(node)):

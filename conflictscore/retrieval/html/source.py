@@ -96,7 +96,7 @@ def _check_size(html: str) -> None:
             raise UnreadableError(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
         kind = name.lower()
         options += kind == "option"
-        if options > 2 * _MOST_OPTIONS:  # the count includes closing tags
+        if options > 2 * _MOST_OPTIONS:  # the count includes the closing tags, which are optional
             raise UnreadableError(f"has more than {_MOST_OPTIONS:,} options in its selection lists")
         if kind in _SELF_CLOSING:
             continue

@@ -70,8 +70,7 @@ _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNOR
 _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
-# Limits on untrusted style sheets, chosen by hand. Each rule is compared with every element of the
-# page.
+# Limits on untrusted style sheets. Each rule is compared with every element of the page.
 _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 

@@ -212,7 +212,7 @@ def _runs(container: "LexborNode") -> Iterator[list["LexborNode"]]:
 
 
 def _wrap(page: "LexborHTMLParser", nodes: list["LexborNode"]) -> None:
-    """Wrap adjacent nodes in a paragraph."""
+    """Move adjacent nodes into a new paragraph."""
     if not nodes:
         return
     paragraph = page.create_node("p")

@@ -20,7 +20,9 @@ _FOR_SCREEN_READERS = (
     ".assistive-text,.show-for-sr"
 )
 """Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
+# Elements that are dialogues and menus if "aria-hidden" is set; others are words and signs.
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
+# Elements that may be icons.
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
 # Classes that several style libraries use to hide an element. Their style sheets are not loaded.
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"

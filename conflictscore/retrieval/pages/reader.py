@@ -29,7 +29,8 @@ _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
 """Packages that are required for reading pages. The pip that comes with Python 3.11 does not
 install the second package."""
 _AT_ONCE = 8
-"""Maximum number of pages that are read and kept in memory at the same time: at most 2 MB each."""
+"""Maximum number of pages that are read and kept in memory at the same time. By default, each has
+at most 2 MB."""
 
 _HELD, _STRANGE = 0.75, 0.4
 """Limits on the share of a snippet's informative words that occur on its page.
@@ -214,6 +215,7 @@ def _telling_words(snippet: str) -> set[str]:
 
 
 def _note_failures(read: Sequence[Mapping[str, Any]]) -> None:
+    """Add a note that counts the unused pages by reason."""
     reasons = Counter(
         metadata["page_error"] for metadata in read if metadata["text_from"] == "snippet"
     )

@@ -19,7 +19,7 @@ _ALPHABETS = {
     "ideographZodiac": "子丑寅卯辰巳午未申酉戌亥",
     "thaiLetters": "กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ",
 }
-"""The letters with which each form counts; after the last one, Word doubles them."""
+"""The letters of each form. After the last letter, Word doubles them."""
 _ALPHABETS["aiueoFullWidth"] = _ALPHABETS["aiueo"]
 _ZEROS = {
     "decimalFullWidth": "０",

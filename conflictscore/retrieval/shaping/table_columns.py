@@ -4,17 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _LONGEST_REPEATED = 80
-"""Maximum number of characters in a cell that is repeated in each place it spans.
-
-A longer cell appears once.
-"""
+"""Maximum number of characters in a cell that is repeated in each place it spans. A longer cell
+appears once."""
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
 """Maximum number of columns that spanning cells and padding may fill, and of rows that a cell may
 span. A file may state any number. Cells beyond the last column are kept.
 """
 _HEADER_EVERY = 1_200
 """Number of characters after which the header is repeated, so that each window of a long table
-contains it."""
+contains it (a window has 384 tokens, or about 1,500 characters)."""
 _LONGEST_HEADER = 400  # characters; a longer header would take up much of each window
 
 
