@@ -222,23 +222,31 @@ def _counting(
             closed_runs.extend(open_runs[:-_DEPTHS])
             open_runs = open_runs[-_DEPTHS:]
             continue
-        fitting = [n for n, run in enumerate(open_runs) if _goes_on(run, number)]
-        if not fitting:
+        at = _continued(open_runs, indent, number)
+        if at is None:
             continue
-        # the list at the same depth goes on; if there is none, a model indented the line by mistake
-        at = max(fitting, key=lambda n: (abs(open_runs[n].indent - indent) <= _ALIGNMENT, n))
         closed_runs.extend(open_runs[at + 1 :])
         run = open_runs[at]
         run.places.append(place)
         open_runs[at:] = [run._replace(last=number)]
     runs = [*closed_runs, *open_runs]
     full = alone or any(len(run.places) > 1 for run in runs)
-    is_nested = len(runs) > 1
-    return frozenset(
-        at
-        for run in runs
-        for at in run.places
-        if full and not (is_nested and len(run.places) == 1 and at in names)
+    if len(runs) > 1:
+        runs = [run for run in runs if len(run.places) > 1 or run.places[0] not in names]
+    return frozenset(at for run in runs for at in run.places if full)
+
+
+def _continued(open_runs: Sequence[_Run], indent: int, number: int) -> int | None:
+    """Return the index of the sequence that a number continues, or None.
+
+    The sequence at the same depth is preferred. If none fits, a model may have indented the line
+    by mistake, so the deepest one is used.
+    """
+    fitting = [n for n, run in enumerate(open_runs) if _goes_on(run, number)]
+    return max(
+        fitting,
+        key=lambda n: (abs(open_runs[n].indent - indent) <= _ALIGNMENT, n),
+        default=None,
     )
 
 
