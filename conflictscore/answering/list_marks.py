@@ -1,8 +1,8 @@
 """Functions that read the bullets and numbers of list lines, and recognise titles among them."""
 
 import re
-from collections.abc import Collection, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 # Bullets, check boxes, and names of claims such as "Claim 3:" or "C1."
@@ -231,9 +231,14 @@ def _counting(
         open_runs[at:] = [run._replace(last=number)]
     runs = [*closed_runs, *open_runs]
     full = alone or any(len(run.places) > 1 for run in runs)
-    if len(runs) > 1:
-        runs = [run for run in runs if len(run.places) > 1 or run.places[0] not in names]
-    return frozenset(at for run in runs for at in run.places if full)
+    return frozenset(chain.from_iterable(_without_names(runs, names))) if full else frozenset()
+
+
+def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[list[int]]:
+    """Yield the lines of each sequence, except a sequence beside others that is just one name."""
+    for run in runs:
+        if len(runs) == 1 or len(run.places) > 1 or run.places[0] not in names:
+            yield run.places
 
 
 def _continued(open_runs: Sequence[_Run], indent: int, number: int) -> int | None:
