@@ -179,9 +179,9 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     Replies are seldom unreadable at random. For example, a model that writes "SUPPORTED" loses
     every pair with that label, and the answer would be scored as if it had no support.
 
-    So there is no score in two cases. The first is that unreadable replies outnumber the replies
-    that support or contradict a claim. The second is that one of these two labels never occurs, and
-    at least two replies were unreadable and are more than a tenth of these replies. A pair that
+    So there is no score in two cases. First, unreadable replies outnumber the replies that support
+    or contradict a claim. Second, one of these two labels never occurs, and there are at least two
+    unreadable replies, which make up more than a tenth of the replies counted here. A pair that
     failed for another reason counts as unreadable too, unless the failure cannot depend on the
     text.
     """

@@ -24,6 +24,7 @@ _MOST_PARTS = 6
 """How many parts of a version number are read. Each further part is below ``_SAME``."""
 
 _UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
+# Words that mean a temperature even without a number before them; German "Grad" is one of them.
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
 
 _MONTHS: Mapping[str, int] = {
@@ -101,6 +102,7 @@ _NUMBER = re.compile(
 _IN_WORDS = re.compile(
     rf"(?P<sign>)(?P<currency>)(?P<number>{NUMBER_WORD}){_AMOUNT_BEHIND}", re.IGNORECASE
 )
+# A word that can begin a number in words; the second part of "cloud-nine" does not.
 _LETTERS = re.compile(r"(?<![^\W\d_]-)[^\W\d_]{3,20}")
 _MINUS = re.compile(r"minus\s", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
@@ -121,7 +123,8 @@ class StatedValue(NamedTuple):
         dimension: The dimension of its unit, or its currency; None if it has no known unit or
             currency.
         unit: The unit as written; empty if it has no known unit.
-        bare: The readings without the unit, for a table that states its unit elsewhere.
+        bare: The readings before any conversion, for comparison with a number without a unit, as in
+            a table that states its unit elsewhere.
         date: Year, month and day, each None if not stated; None for a number.
         digits: The number as written, without its sign and unit; empty for a date.
     """

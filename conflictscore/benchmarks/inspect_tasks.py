@@ -25,6 +25,7 @@ except ModuleNotFoundError:
 
 RUN = "conflictscore"
 """The key under which the run is saved in a sample's store."""
+# the fields of the final state that are saved
 _SAVED = ("first_answer", "answer", "flipped", "changes", "checked", "report", "notes")
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 LONGEST_LITERAL: Final = 1_000_000
 """Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
+# A list of texts, objects or lists. A text does not begin in this way.
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
 # An array as NumPy prints it, with its type.
 _ARRAY: Final = re.compile(

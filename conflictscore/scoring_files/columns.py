@@ -34,7 +34,7 @@ _CHAIN_DOCUMENTS: Final = (
     "source_documents",
     "context",
 )
-_OTEL: Final = "ai.observability."
+_OTEL: Final = "ai.observability."  # the prefix of TruLens' attributes
 _FAMILIES: Final = (
     # this package, RAGAS, LangChain's retrieval chains, and the data frames of TruLens' virtual
     # apps

@@ -169,9 +169,8 @@ class _Journal:
         try:
             for line in self._file.lines:
                 self._read(line, manifest)
-            self._end = self._file.lines.size
             self._file.resume()
-            if not self._end:
+            if not self._file.lines.size:
                 self._append(manifest)
         except BaseException:
             self._file.close()
@@ -185,9 +184,7 @@ class _Journal:
 
     def append(self, outcome: Outcome) -> None:
         """Store the outcome of a row, in place of any earlier outcome."""
-        start = self._end
-        self._append(outcome)
-        self._add(outcome, start)
+        self._add(outcome, self._append(outcome))
 
     def append_change(self) -> None:
         """Store that the input changed during the run, so that the run is never resumed.
@@ -204,10 +201,9 @@ class _Journal:
                 outcome: Outcome = json.loads(file.readline())
                 yield outcome
 
-    def _append(self, fields: Mapping[str, Any]) -> None:
-        line = json_line(fields, escape=False)
-        self._file.append(line)
-        self._end += len(line)
+    def _append(self, fields: Mapping[str, Any]) -> int:
+        """Append a line, and return its byte offset."""
+        return self._file.append(json_line(fields, escape=False))
 
     def _read(self, line: RecordLine, manifest: Mapping[str, Any]) -> None:
         try:

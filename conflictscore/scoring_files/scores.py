@@ -1,5 +1,6 @@
 """Scores answers and documents from lists or from a data frame."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
@@ -176,14 +177,19 @@ def score_frame(
 def _pairs(
     frame: Any, names: Collection[Any], columns: Columns, paths: tuple[str, str]
 ) -> list[tuple[Any, Any]]:
-    """Return the answer and documents of each row, with None for a missing answer or documents."""
+    """Return the answer and documents of each row, with None for a missing answer or documents.
+
+    If a path leads into a column, all columns with text names are read, since another tool's names
+    may fit some rows. Columns that share a name are left out, since pandas returns them together.
+    """
     if all(path in names for path in paths):
         rows = [
             dict(zip(paths, cells, strict=True))
             for cells in zip(*(_values(frame[path]) for path in paths), strict=True)
         ]
         return [_pair(fields, paths) for fields in rows]
-    column_names = [name for name in names if isinstance(name, str)]
+    counts = Counter(names)
+    column_names = [name for name in names if isinstance(name, str) and counts[name] == 1]
     cells = zip(*(_values(frame[name]) for name in column_names), strict=True)
     pairs: list[tuple[Any, Any]] = []
     for row in cells:

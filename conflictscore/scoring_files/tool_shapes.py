@@ -12,7 +12,7 @@ DELIMITED: Final = ("retrieval_context",)
 """Fields whose texts DeepEval joins with a bar in its CSV and JSON-lines files. DeepEval's own
 reader splits them at every bar, even at a bar within a text."""
 _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
-_PHOENIX: Final = "document."
+_PHOENIX: Final = "document."  # Phoenix writes "document.content", "document.metadata", ...
 
 
 def answer_text(answer: Any) -> Any:

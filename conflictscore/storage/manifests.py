@@ -16,11 +16,11 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
     Each difference is a line such as ``configuration.model.temperature was 0.0 and is now 0.7``.
     """
-    there, now = dict(_leaves(old)), dict(_leaves(new))
+    before, now = dict(_leaves(old)), dict(_leaves(new))
     changes = []
-    for field in {**there, **now}:
+    for field in {**before, **now}:
         old_text, new_text = (
-            _json(side[field]) if field in side else "missing" for side in (there, now)
+            _json(side[field]) if field in side else "missing" for side in (before, now)
         )
         if old_text != new_text:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(old_text, new_text, strict=False))

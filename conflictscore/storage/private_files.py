@@ -10,7 +10,7 @@ from conflictscore.errors import InputError
 
 OWNER_ONLY = 0o600
 """Mode of a file that only its owner may read and write."""
-_FOLDER, _OTHERS = 0o700, 0o077
+_FOLDER, _OTHERS = 0o700, 0o077  # a folder's mode, and the permissions of other users
 # Error codes for a full disk, an exceeded quota, and a file that is too large.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -46,7 +46,8 @@ def close_to_others(path: Path) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file atomically: even after a kill, it has either the old or the new content.
 
-    Reports and exports quote questions and answers, so only the owner may read them (0600).
+    Reports and exports quote questions and answers, so only the owner may read them (0600). Threads
+    must not write the same file at the same time.
 
     Raises:
         InputError: The file cannot be written.

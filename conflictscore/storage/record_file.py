@@ -25,7 +25,7 @@ from conflictscore.storage.locks import lock_beside
 from conflictscore.storage.private_files import owner_only, remedy_for
 
 # Lines are synced to disk at most this often, since a sync takes milliseconds. Only a power cut can
-# lose the lines of the last seconds; killing the process loses none.
+# lose the lines since the last sync; killing the process loses none.
 _SYNC_SECONDS = 5.0
 
 
@@ -153,8 +153,8 @@ class RecordFile:
             self._fail(error)
         return self.lines.half
 
-    def append(self, line: bytes) -> None:
-        """Append a line with its newline, completely or not at all.
+    def append(self, line: bytes) -> int:
+        """Append a line with its newline, completely or not at all, and return its offset.
 
         Raises:
             ConfigurationError: The line cannot be written, for example on a full disk; the file
@@ -177,7 +177,9 @@ class RecordFile:
             if isinstance(error, OSError):
                 self._fail(error)
             raise
+        start = self._size
         self._size += len(line)
+        return start
 
     def close(self) -> None:
         """Sync to disk, and release the lock. Raise ConfigurationError if the disk is full."""

@@ -37,7 +37,8 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except (sqlite3.Error, UnicodeDecodeError) as error:
-            # SQLite does not wait here; the process that has the file open switches it to WAL
+            # SQLite does not wait for a lock here. If the file is locked, the process that has it
+            # open switches it to WAL, and the switch lasts.
             if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
                 connection.close()
                 raise

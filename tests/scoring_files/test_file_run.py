@@ -321,6 +321,17 @@ def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))
 
 
+def test_a_journal_without_its_last_newline_is_resumed(source: Path, out: Path) -> None:
+    with suppress(KeyboardInterrupt):
+        score(source, out, listener=Dying(3), concurrency=1)
+    journal = out.with_name(f"{out.name}.run")
+    journal.write_bytes(journal.read_bytes().removesuffix(b"\n"))  # a kill within a write
+
+    assert score(source, out).scored_now == 9
+    assert [one["row"] for one in outcomes(out)] == [*range(1, 13)]
+    assert score(source, out).scored_now == 0
+
+
 def test_a_run_whose_input_changes_meanwhile_has_no_output_and_is_not_resumed(
     source: Path, out: Path
 ) -> None:

@@ -145,3 +145,16 @@ def test_frames_of_other_tools_are_scored_as_they_are(columns: dict[str, Any]) -
 
     assert [run.answer for run in scores] == list(ANSWERS)
     assert all(run.status is not RunStatus.FAILED for run in scores)
+
+
+def test_other_columns_of_one_name_do_not_matter_to_a_path() -> None:
+    names = ["outputs", "documents", "mine", "mine"]
+    frame = pandas.DataFrame(
+        [[{"answer": text}, ["a"], 1, 2] for text in ANSWERS], columns=names, dtype=object
+    )
+
+    scores = score_frame(
+        frame, InstantModel(), answer="outputs.answer", documents="documents", **QUIET
+    )
+
+    assert [run.answer for run in scores] == ANSWERS

@@ -76,7 +76,8 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 }
 """The paper's figures for each set. The row ``overall`` covers all five sets together."""
 
-_FAKE = "-FAKE"
+_FAKE = "-FAKE"  # what follows the id of the true paragraph in the id of a false version
+# MacNoise's form of a passage.
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 """If a claim has no conflict, it is shown with this number of unrelated documents."""

@@ -186,13 +186,13 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
 
 
 _MERGED = (ConflictType.OUTDATED, ConflictType.MISINFORMATION)
+"""The types that the paper merges in Table 6."""
 
 
 def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
     """Tabulate each method's expected behaviour on outdated information and misinformation.
 
-    The paper merges these two types. If no answer to a question of these types was judged, there is
-    no table.
+    If no answer to a question of these types was judged, there is no table.
     """
     verdicts_by_method: dict[str, list[bool]] = {}
     for question_result in question_results:

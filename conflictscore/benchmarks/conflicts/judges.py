@@ -28,6 +28,7 @@ _NUMBERS = range(1000)
 Larger numbers in brackets, such as years, are not citations.
 """
 
+# Something in brackets, which is mostly a citation. The bounds keep the search linear.
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")

@@ -16,7 +16,7 @@ from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
 from conflictscore.records import Record
-from conflictscore.reporting.figure_text import percent, points
+from conflictscore.reporting.figure_text import one_line, percent, points
 from conflictscore.reporting.plain_table import Card
 
 _PUBLISHED = {
@@ -170,7 +170,7 @@ def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[floa
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
     """Build a table of the correlations, next to those of the paper."""
     return Card(
-        title=f"NatConfQA's judge compared with people: {judge}",
+        title=f"NatConfQA's judge compared with people: {one_line(judge)}",
         columns=(
             "measure",
             "n",
@@ -275,10 +275,14 @@ def _aware_difference(
 
 
 def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
-    """Compute Pearson's r and its two-sided p-value; return None if that is impossible."""
+    """Compute Pearson's r and its two-sided p-value.
+
+    Returns None if there are too few points, or if all values of a side are equal.
+    """
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None
     from scipy.stats import pearsonr
 
     pearson = pearsonr(people, judge)
+    # a rounding error can take r beyond its bounds
     return min(1.0, max(-1.0, float(pearson.statistic))), float(pearson.pvalue)

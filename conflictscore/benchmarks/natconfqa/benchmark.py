@@ -25,6 +25,7 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
+# the ends of sentences that begin with "questions left out: 3, because"
 _LEFT_OUT = {
     Subset.NO_CONFLICT: "none of their answers are in conflict",
     Subset.NO_ANSWER: "their passages contain no answer",

@@ -21,7 +21,7 @@ AnswerPair = tuple[int, int]
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
-_SAID = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
+_YES_OR_NO = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
 """The characters to strip from an answer.
 
@@ -79,6 +79,7 @@ class NatConfQuestion(Record):
         return Subset.WH_ALL if len(self.conflicts) == pairs else Subset.WH_MIX
 
 
+# the end of a sentence that begins with "questions left out: 3, because"
 _NO_PAIR = "they are marked as having a conflict, but no conflicting answers are given"
 
 
@@ -118,7 +119,7 @@ def answer_key(text: str) -> str:
     equals ``No``.
     """
     key = " ".join(text.casefold().split()).lstrip(_EDGES).rstrip(f"{_EDGES}.,;:!")
-    return _SAID.get(key, key)
+    return _YES_OR_NO.get(key, key)
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:

@@ -27,9 +27,11 @@ _MOST_PAIRS = 190
 """The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
+# A list with the single line "none" is empty.
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
 _NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s++(.+)")
 """Matches a line of the first list; the line must not end with white space."""
+# A line of the second list: two numbers of the first list, such as "1 - 2" or "1 vs. 2".
 _PAIR = re.compile(
     r"[\s*_`\[(\-]*(\d{1,3})\.?\s*(?:-|\u2013|\u2014|,|and|vs\.?)\s*(\d{1,3})[\s*_`\]).]*", re.I
 )

@@ -22,6 +22,7 @@ _PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>Tru
 _MEASURES = {"True": "truthful", "Helpful": "informative"}
 _SCALE = ("no", "yes")
 
+# The reasons why rows are left out.
 NO_REFERENCES = "no references for the question"
 BOTH_LABELS = "the same answer is labelled both yes and no"
 REPEATED = "repeated"

@@ -184,7 +184,7 @@ def rating_tables(figures: Figures) -> tuple[Card, ...]:
             counts = (best.count, some.count - best.count, some.n - some.count)
             shares = [f"{100 * count / some.n:.1f}" if some.n else "none" for count in counts]
             cells = [f"{share} ({count:,})" for share, count in zip(shares, counts, strict=True)]
-            number = _TEMPLATES.get(method.method, "")
+            number = _TEMPLATES.get(method.method, "")  # e.g. guarded-rag has none
             # "9" sorts after every template number
             rows.append((number or "9", (method.method, number, *cells, f"{some.n:,}")))
     return (

@@ -60,6 +60,7 @@ def _numbered(documents: Sequence[Document]) -> list[Document]:
 def _asking(
     name: str, template: str, documents_of: Callable[[Asked], Sequence[Document]]
 ) -> BenchmarkMethod:
+    """Return a method that asks with a template, about the documents that a function chooses."""
 
     async def ask(asker: Asker, request: Asked) -> dict[str, Any]:
         return await asker.write(template, request.question, documents_of(request))
