@@ -10,11 +10,10 @@ from pathlib import Path
 from filelock import FileLock
 
 from conflictscore.errors import InputError
-from conflictscore.storage.private_files import close_to_others, private_folder
+from conflictscore.storage.private_files import OWNER_ONLY, close_to_others, private_folder
 
 LOCK_FILE = ".conflictscore.lock"
 _POLL_S = 0.01  # locks are held for milliseconds, so filelock's default of 0.05 s is too long
-_ITS_OWNER_ALONE = 0o600
 
 
 def lock(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
@@ -26,7 +25,7 @@ def lock(path: Path, *, wait: bool = False) -> AbstractContextManager[object]:
         OSError: The file is locked already (``filelock.Timeout``), or cannot be written.
     """
     # another thread may release the lock, for example at the end of a generator
-    file_lock = FileLock(path, mode=_ITS_OWNER_ALONE, thread_local=False)
+    file_lock = FileLock(path, mode=OWNER_ONLY, thread_local=False)
     return file_lock.acquire(timeout=-1 if wait else 0, poll_interval=_POLL_S)
 
 

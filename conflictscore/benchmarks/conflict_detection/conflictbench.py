@@ -76,6 +76,8 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 }
 """The paper's figures for each set. The row ``overall`` covers all five sets together."""
 
+CONTRAQA_FILES = ("corpus.json", "queries.json")
+"""The files in ContraQA's folder. The other sources are single files."""
 _FAKE = "-FAKE"  # what follows the id of the true paragraph in the id of a false version
 # MacNoise's form of a passage.
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
@@ -222,9 +224,8 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
     ``queries.json`` contains a JSON list of questions. A question is kept only if its
     paragraph has a false version that does not contain the answer.
     """
-    corpus = [
-        row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(path / "corpus.json")
-    ]
+    corpus_path, queries = (path / name for name in CONTRAQA_FILES)
+    corpus = [row_of(_Paragraph, paragraph, at) for at, paragraph in read_json_lines(corpus_path)]
     false: dict[str, list[str]] = {}
     for paragraph in corpus:
         name, mark, _ = paragraph.id.partition(_FAKE)
@@ -251,7 +252,6 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
             tuple(GroupDocument(text=fake, label=Label.CONTRADICTS) for fake in fakes),
         )
 
-    queries = path / "queries.json"
     rows = read_items(queries, _ContraQuery, question, id_field="id", rows=read_json(queries))
     return _constructed("contraqa", rows.items, path, seed)
 

@@ -12,6 +12,7 @@ since two passages on one fact are not enough for three paragraphs. In SciFact t
 with a conflict, and in Factcheck-GPT there are almost none.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +22,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from conflictscore.answering.answer_replies import read_text
+from conflictscore.benchmarks.conflict_detection.conflictbench import CONTRAQA_FILES
 from conflictscore.benchmarks.conflict_detection.data import FORMATS, named_format
 from conflictscore.benchmarks.conflict_detection.groups import GroupDocument
 from conflictscore.benchmarks.conflicts.benchmark import SearchResult, conflict_type_of, known_date
@@ -191,7 +193,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         if name in sources:
             raise InputError(f"{source}: has the same name as {sources[name]}; rename one of them")
         sources[name] = source
-        hashes[f"data {name}"] = sha256_of_file(named_format(source)[1])
+        hashes[f"data {name}"] = _sha256_of(named_format(source)[1])
         disputed_topics = [topic for topic in source_topics if topic.conflict]
         agreeing += len(source_topics) - len(disputed_topics)
         topics += disputed_topics
@@ -214,6 +216,14 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         hashes=hashes,
         notes=(left_out,) if agreeing else (),
     )
+
+
+def _sha256_of(path: Path) -> str:
+    """Return the hash of a source, which is a file or ContraQA's folder."""
+    if not path.is_dir():
+        return sha256_of_file(path)
+    hashes = "".join(sha256_of_file(path / name) for name in CONTRAQA_FILES)
+    return hashlib.sha256(hashes.encode()).hexdigest()
 
 
 async def _write(template: str, asker: Asker, request: Asked) -> dict[str, Any]:

@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conflictscore.benchmarks.reports.benchmark import Topic, read_topics
+from conflictscore.benchmarks.reports.benchmark import Topic, read_topics, reports
 from conflictscore.errors import InputError
 from tests.benchmarks.truthfulqa.files import REAL, needs_real_data, write_jsonl
 
@@ -135,3 +136,33 @@ def test_a_source_without_a_topic_is_refused(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(InputError, match="contains no claims"):
         read_topics(f"conflictingqa:{path}")
+
+
+def test_the_folder_of_contraqa_makes_a_benchmark_with_a_hash_of_its_files(tmp_path: Path) -> None:
+    texts = [("tower", "red", "blue"), ("lamp", "lit", "dark"), ("bridge", "long", "short")]
+    write_jsonl(
+        tmp_path / "corpus.json",
+        [
+            {"id": f"{name}{mark}", "contents": f"The {name} is {word}."}
+            for name, *words in texts
+            for mark, word in zip(("", "-FAKE"), words, strict=True)
+        ],
+    )
+    queries = [
+        {
+            "id": f"{name}{number}",
+            "question": f"Is the {name} so, {number}?",
+            "context": f"The {name} is {right}.",
+            "answers": {"text": [right]},
+        }
+        for name, right, _ in texts
+        for number in range(8)
+    ]
+    (tmp_path / "queries.json").write_text(json.dumps(queries))
+    first = reports([f"contraqa:{tmp_path}"], "free-form", 0)
+    (tmp_path / "queries.json").write_text(json.dumps(queries[::-1]))
+    second = reports([f"contraqa:{tmp_path}"], "free-form", 0)
+
+    assert first.questions
+    assert first.hashes.keys() == {"data contraqa"}
+    assert first.hashes != second.hashes
