@@ -48,6 +48,7 @@ class CorpusRetriever(TopKRetriever):
 
         A single document counts as a list of one.
         """
+        # a string is also a sequence of strings, and each letter would become a document
         if isinstance(documents, str | Mapping | Retrieved | Document):
             documents = [documents]
         taken = [

@@ -5,9 +5,10 @@ sequences of three successive words. Case, punctuation and white space are ignor
 near-identical if their Jaccard index (the number of shared shingles divided by the number of all
 shingles) is at least .8. This covers copies with a different heading or ending. They are also
 near-identical if the index is at least .2 and every quarter of each text shares shingles with the
-other text. This covers texts that were edited throughout. If one word in six is changed, a copy
-keeps 44 % of the original's shingles, and two such copies share 24 %. Independently written reports
-share almost no shingles. Pages that repeat the same long notice share shingles in only one place.
+other text. This covers texts that were edited throughout. If one word in seven is changed at
+random, the index of a copy and its original is about .46, and that of two such copies about .25.
+Independently written reports share almost no shingles. Pages that repeat the same long notice share
+shingles in only one place.
 MinHash proposes candidate pairs, so that not all pairs need to be compared. The exact index then
 decides whether a pair is near-identical.
 

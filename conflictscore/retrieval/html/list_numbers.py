@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _UNNUMBERED = ("none", "disc", "circle", "square")
 """Kinds of lists that show no numbers."""
 # Browsers read the digits at the start and ignore the rest. A hostile page may contain a number of
-# any length; browsers ignore numbers of more than ten digits too.
+# any length, so longer numbers are ignored.
 _INTEGER = re.compile(r"\s{0,9}([-+]?[0-9]{1,9})(?![0-9])", re.ASCII)
 _AROUND_WORDS = (
     "p", "div", "span", "b", "strong", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article",

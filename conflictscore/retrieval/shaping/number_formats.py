@@ -74,7 +74,7 @@ def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
     kinds = {token.kind for token in tokens}
     if kinds & {"date", "elapsed"}:
         days = number + _DAYS_TO_1904 * from_1904
-        # seconds are rounded, and the rounded time must not lie after the last day
+        # the rounded seconds must not lie after the last day, since Python's dates end there too
         return _date(tokens, days) if 0 <= days < _LAST_DAY + 0.99999 else general(number)
     if kinds & {"general", "text"}:
         return _around(tokens, general(abs(number) if has_own_sign else number))
