@@ -125,6 +125,25 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("table", "texts"),
+    [
+        ('id,text\n1,"abc\n2,def\n3,"ghi"\n4,jkl\n', ["abc", "def", "ghi", "jkl"]),
+        ('id,text\n1,"abc\n2,def\n3,"g"hi\n4,"jk\nl"\n', ["abc", "def", "ghi", "jk\nl"]),
+        ('text,id\n"abc,1\ndef,2\n"ghi",3\n', ["abc", "def", "ghi"]),
+        ('id,text\n1,"a\nHe said "yes", then left"\n', ['a\nHe said yes", then left"']),
+        ('text\n"a\nHe said "yes"\nb\n', ['a\nHe said yes"', "b"]),
+        ('id,text\n1,"a\n2,b ""c""\n3,d"\n4,e\n', ['a\n2,b "c"\n3,d', "e"]),
+    ],
+)
+def test_a_mark_that_is_not_closed_swallows_no_rows(table: str, texts: list[str]) -> None:
+    documents, notes = read_file(table.encode(), ".csv", "log.csv")
+    assert [document.text for document in documents] == texts
+    assert [note for note in notes if "not closed" in note] == [
+        "log.csv, line 2: a quotation mark is not closed; the line was read as a row"
+    ] * (len(texts) > 2)
+
+
 @pytest.mark.parametrize("kind", CASES)
 def test_a_file_gives_the_text_that_it_shows(kind: str) -> None:
     ending, data, text, part_of_note = CASES[kind]

@@ -213,5 +213,4 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in the main process, since no content can make their reader slow.
-"""
+"""Endings of files that are read in the main process: no content makes their reader slow."""

@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
 from typing import NamedTuple
 
 from conflictscore.errors import InputError
@@ -110,68 +111,115 @@ def _escape_of(text: str, separator: str, quote: str) -> str | None:
     return "\\" if text.count(escaped_quote) > plain else None
 
 
+class _Fault(Enum):
+    """The faults of a quotation mark at the start of a cell, as notes describe them."""
+
+    NOT_CLOSED = "a quotation mark is not closed; the line was read as a row"
+    NEVER_CLOSED = "a quotation mark is not closed; from here on, each line was read as a row"
+
+
+class _Marks(NamedTuple):
+    """The signs of a file: between cells, around a cell, and before a quotation mark in a cell."""
+
+    separator: str
+    quote: str
+    escape: str | None
+
+    def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[list[str]]:
+        """Return the rows in lines; if ``strict``, a misplaced quotation mark raises csv.Error."""
+        return csv.reader(
+            lines,
+            delimiter=self.separator,
+            escapechar=self.escape,
+            quotechar=self.quote,
+            strict=strict,
+        )
+
+    def plain_rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the rows in lines, one for each, in which quotation marks divide nothing."""
+        for cells in csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE):
+            yield [cell.strip().strip(self.quote) for cell in cells]
+
+
+class _Lines:
+    """Iterates over lines; ``place`` is the number of the next line, from 0, and may be set."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines, self.place = lines, 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        """Return the next line."""
+        if self.place >= len(self._lines):
+            raise StopIteration
+        self.place += 1
+        return self._lines[self.place - 1]
+
+
 def rows_of(
     text: str, url: str, separator: str, escape: str | None = None, quote: str = '"'
 ) -> Iterator[DelimitedRow]:
     """Yield the rows that are not blank, read as spreadsheets read them.
 
     If text follows a closing quotation mark in a cell, that text belongs to the cell up to the next
-    separator. An unclosed quotation mark would swallow the rest of the file. From such a mark on,
-    each line is therefore read as a row, and a note says so.
+    separator. An unclosed quotation mark would swallow rows up to the next mark, or the rest of the
+    file. The line of such a mark is therefore read as a row, as is each line after it if no mark
+    follows. A note says so.
     """
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, escapechar=escape, quotechar=quote
-    )
     usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
-    start, last_start = 1, 1
-    pending: DelimitedRow | None = None
     try:
-        for number, cells in enumerate(reader):
-            if pending:
-                yield pending
-            where, last_start = f"{url}, line {start}", start
-            start = reader.line_num + 1
+        for number, row in enumerate(_rows(text, url, _Marks(separator, quote, escape))):
             if number > MOST_ROWS:  # row 0 is the header
-                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
-            pending = DelimitedRow(where, cells) if any(cell.strip() for cell in cells) else None
-        rest = text.split("\n", last_start - 1)[-1]
-        if pending and start - last_start > 1 and _is_unclosed(rest, separator, escape, quote):
-            yield from _unquoted_rows(rest, url, last_start, separator, quote)
-        elif pending:
-            yield pending
+                raise InputError(f"{row.where}: more than {MOST_ROWS:,} rows; split the file")
+            if any(cell.strip() for cell in row.cells):
+                yield row
     except csv.Error as error:
         raise UnreadableError(f"is not comma-separated values ({error})") from None
     finally:
         csv.field_size_limit(usual_limit)
 
 
-def _is_unclosed(rest: str, separator: str, escape: str | None, quote: str) -> bool:
-    """Whether the last row of a table has an unclosed quotation mark."""
-    reader = csv.reader(
-        io.StringIO(rest, newline=""),
-        delimiter=separator,
-        escapechar=escape,
-        quotechar=quote,
-        strict=True,
-    )
+def _rows(text: str, url: str, marks: _Marks) -> Iterator[DelimitedRow]:
+    """Yield the rows, including blank ones."""
+    lines = [*io.StringIO(text, newline="\n")]
+    rest = _Lines(lines)
+    rows = marks.rows(rest)
+    width = start = 0
+    while (cells := next(rows, None)) is not None:
+        width = width or len(cells)
+        fault = None
+        if rest.place - start > 1:
+            fault = _quote_fault(lines[start : rest.place], marks, width, rest.place == len(lines))
+        if fault is _Fault.NEVER_CLOSED:
+            for place, cells in enumerate(marks.plain_rows(lines[start:]), start):
+                sentence = fault.value if place == start else ""
+                yield DelimitedRow(f"{url}, line {place + 1}", cells, sentence)
+            return
+        if fault:
+            rest.place = start + 1
+            rows = marks.rows(rest)
+            cells = next(marks.plain_rows(lines[start : rest.place]))
+        yield DelimitedRow(f"{url}, line {start + 1}", cells, fault.value if fault else "")
+        start = rest.place
+
+
+def _quote_fault(lines: Sequence[str], marks: _Marks, width: int, is_last: bool) -> _Fault | None:
+    """Return what is wrong with a row that extends over several lines; None if nothing is.
+
+    If the mark that ends a cell is followed by more text, it may really begin a cell, since the
+    mark before it was not closed. It does if it is at the beginning of a cell, and if each line has
+    as many cells as the table has columns. A table with a single column gives no such sign, so its
+    row stays as it is.
+    """
     try:
-        next(reader)
+        next(marks.rows(lines, strict=True))
     except csv.Error as error:
-        return "unexpected end" in str(error)
-    return False
-
-
-def _unquoted_rows(
-    rest: str, url: str, line: int, separator: str, quote: str
-) -> Iterator[DelimitedRow]:
-    reader = csv.reader(io.StringIO(rest, newline=""), delimiter=separator, quoting=csv.QUOTE_NONE)
-    for number, cells in enumerate(reader, line):
-        if number - line >= MOST_ROWS:
-            raise InputError(f"{url}, line {number}: more than {MOST_ROWS:,} rows; split the file")
-        fault = ""
-        if number == line:
-            fault = "a quotation mark is not closed; from here on, each line was read as a row"
-        if any(cell.strip() for cell in cells):
-            yield DelimitedRow(
-                f"{url}, line {number}", [cell.strip().strip(quote) for cell in cells], fault
-            )
+        if "unexpected end" in str(error):
+            return _Fault.NEVER_CLOSED if is_last else None
+        before = lines[-1].partition(marks.quote)[0]
+        begins_cell = not before or before.endswith(marks.separator)
+        is_row = (len(next(marks.plain_rows([line]), [])) == width for line in lines)
+        return _Fault.NOT_CLOSED if width > 1 and begins_cell and all(is_row) else None
+    return None

@@ -42,7 +42,7 @@ class Drawing:
         self._not_in_words, self._name = not_in_words, part
 
     def labels(self) -> dict[str, str]:
-        """Map the number of each shape to its text; also of hidden shapes, as of controls."""
+        """Map the number of each shape to its text. Hidden shapes belong to controls."""
         root = self._package.part(self._name)
         return {
             attribute(properties_of(shape), "id") or "": " ".join(self.text(child(shape, "txBody")))
@@ -247,7 +247,7 @@ def _level(paragraph: Element | None) -> int:
 
 
 def _written(number: int, kind: str) -> str:
-    """Write a number in a form such as ``romanLcParenBoth``."""
+    """Return a number in a form such as ``romanLcParenBoth``."""
     style = kind[:7]  # alphaLc, romanUc and so on; other forms are written in digits
     text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
     text = text.upper() if style.endswith("Uc") else text

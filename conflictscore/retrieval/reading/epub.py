@@ -39,7 +39,7 @@ def read_epub(data: bytes) -> RichText:
     The title is the book's title.
 
     Raises:
-        UnreadableError: The book is encrypted by copy protection.
+        UnreadableError: The book is encrypted by copy protection, or no chapter can be read.
         ValueError: The file is not an .epub file, or unpacks to more than 100 MB.
         Exception: The file is damaged.
     """

@@ -50,7 +50,8 @@ def read_message(data: bytes) -> RichText:
     placeholder. Attachments are named at the end but not read.
 
     Raises:
-        UnreadableError: The file is not an email, or the email is encrypted.
+        UnreadableError: The file is not an email, or the whole email is encrypted. A single
+            encrypted part is an attachment.
     """
     message = message_from_bytes(data)
     if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
@@ -160,8 +161,8 @@ def _parts(part: _Part) -> list[_Part]:
 def _shown_parts(group: _Part) -> list[_Part]:
     """Return the parts of a group that are displayed.
 
-    If they are versions of the same text, the best comes first; the others are for the case that it
-    is empty.
+    If they are versions of the same text, the best comes first. The others are used only if it is
+    empty.
     """
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":

@@ -60,7 +60,7 @@ class _Cells:
         if code.strip() and not settings.get("source_hidden"):
             yield code
         outputs = cell.get("outputs")
-        # "collapsed" is the older name of the setting
+        # "collapsed" is the setting's older name
         is_hidden = settings.get("outputs_hidden") or metadata.get("collapsed")
         if isinstance(outputs, list) and not is_hidden:
             yield from (self._output(_mapping(output)) for output in outputs)

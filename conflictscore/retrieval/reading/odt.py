@@ -276,7 +276,7 @@ class _Walk:
 
 
 def _is_left_out(element: Element) -> bool:
-    """Whether an element is not read where it occurs; a field that shows the file's title is."""
+    """Whether an element is left out where it occurs; the field of the file's title is not."""
     return name_of(element) in _LEFT_OUT and not element.tag.endswith(_TITLE_FIELD)
 
 

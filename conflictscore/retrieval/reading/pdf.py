@@ -184,9 +184,10 @@ def _undivided(text: str) -> str:
 
 
 def _divides(before: str, after: str, hyphen: str) -> bool:
-    """Whether a hyphen at the end of a line is one of a word, and not a dash or that of "10-$20".
+    """Whether the hyphen at the end of a line belongs to a word.
 
-    pdfium inserts its own signs only within words.
+    A dash does not, and neither does the hyphen in "10-$20". pdfium inserts its own signs only
+    within words.
     """
     return bool(before and (after or hyphen in _HYPHENS))
 

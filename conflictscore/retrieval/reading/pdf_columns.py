@@ -14,7 +14,7 @@ from conflictscore.retrieval.reading.pdf_lines import Segment
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
 """Minimum number of lines in columns of text, and minimum average number of words on each side.
 
-The lines must have a gap at the same place. With fewer words, the lines count as a table.
+The lines must have a gap at the same place. Lines with fewer words are treated as a table.
 """
 _WIDE = 2.5
 """Minimum white space between the columns of a table with only two rows, relative to the font

@@ -9,19 +9,19 @@ from collections.abc import Iterator, Sequence
 from conflictscore.retrieval.reading.pdf_objects import Area, Shape
 
 _NEAR = 18.0
-"""Maximum distance, in points, of two shapes of one drawing."""
+"""Maximum distance, in points, between two shapes of the same drawing."""
 _SMALLEST = 48.0
 """Minimum width and height of a drawing, in points; smaller ones are signs and ornaments."""
 _SMALLEST_CURVE = 36.0
 """Minimum width and height, in points, of a shape that makes a drawing by itself."""
 _SIDES = 5
-"""Number of points of a rectangle's path; a path with more is a curve or a broken line."""
+"""Number of points in a rectangle's path; a path with more is a curve or a broken line."""
 _BARS = 3
-"""Minimum number of rectangles without text, of different sizes, in a chart."""
+"""Minimum number of different sizes among the rectangles without text in a chart."""
 _MOST_COMPARISONS = 100_000
 """Maximum number of comparisons of shapes with text on a page, to limit the time."""
 _BACKGROUND = 0.6
-"""Share of a page that a shape must cover to count as its background."""
+"""Share of a page; a shape that covers more of the page is its background."""
 
 
 def drawings(
@@ -57,7 +57,7 @@ def _without_text(
         high = bisect_right(heights, shape.area.top)
         comparisons += high - low
         if comparisons > _MOST_COMPARISONS:
-            return
+            return  # the other shapes leave no mark
         if shape.area.width * shape.area.height < most and not any(
             shape.area.holds(x, y) for y, x in by_height[low:high]
         ):

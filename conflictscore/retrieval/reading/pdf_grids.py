@@ -1,8 +1,8 @@
 """Finds the ruled tables of a PDF page, and puts the text inside them into rows and cells.
 
-A table is a group of vertical and horizontal lines that meet. Cells without a line between them are
-one cell: a short text is repeated in each of its rows, and the other columns that it spans stay
-empty.
+A table is a group of vertical and horizontal lines that meet. Cells without a line between them
+form one cell. A short text is repeated in each row of such a cell, in its first column; its other
+columns stay empty.
 
 The limits in this module were chosen by hand.
 """
@@ -30,7 +30,7 @@ _MOST_COLUMNS, _MOST_ROWS = 60, 300  # more lines are a drawing, not a table
 _FILLED, _FILLED_ROWS = 0.4, 0.6
 """Minimum share of a table's cells, and of its rows, that contain words; drawings have fewer."""
 _MOST_LINES, _MOST_CHARACTERS = 6, 400
-"""Maximum number of lines and characters of a cell; longer texts are framed, and are no cells."""
+"""Maximum number of lines and characters in a cell. A frame around a longer text is not a cell."""
 _LONGEST_REPEATED = 60
 """Maximum number of characters of a cell that is repeated in each row that it spans."""
 _PROSE_WORDS = 2.0
@@ -56,7 +56,7 @@ class Grid:
     """
 
     def __init__(self, vertical: Sequence[Area], horizontal: Sequence[Area]) -> None:
-        """Make the grid from all its lines; lines that almost coincide count as one."""
+        """Make the grid from all its lines; lines that almost coincide become one."""
         lefts = [_x(line) for line in vertical] + [line.left for line in horizontal]
         rights = [_x(line) for line in vertical] + [line.right for line in horizontal]
         bottoms = [_y(line) for line in horizontal] + [line.bottom for line in vertical]
@@ -100,7 +100,7 @@ class Grid:
         return self._has_enough([cell for cell, texts in by_cell.items() if _has_words(texts)])
 
     def _has_enough(self, filled: Sequence[_Cell]) -> bool:
-        """Whether enough cells and rows contain words, two of them in at least two rows."""
+        """Whether enough cells and rows contain words, and two rows have two such cells each."""
         places = itertools.product(range(len(self.rows) - 1), range(len(self.columns) - 1))
         cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
         counts = Counter(cell.row for cell in filled)
@@ -157,7 +157,7 @@ class Grid:
         by_cell: Mapping[_Cell, Sequence[Segment]],
         chosen: Sequence[float] | None,
     ) -> str:
-        """Return the text of a column of a row; of certain lines only, if some are chosen."""
+        """Return the text of a row in one column; if lines are ``chosen``, only what is on them."""
         cell = cells[column]
         if column and cells[column - 1] == cell:
             return ""  # the text is in the first column of a wide cell
@@ -228,7 +228,7 @@ def _middle(segment: Segment) -> tuple[float, float]:
 
 
 def _is_long(segments: Sequence[Segment]) -> bool:
-    """Whether the text of a cell is longer than in a table."""
+    """Whether a text is too long for the cell of a table."""
     lines = _merged(segment.y for segment in segments)
     return len(lines) > _MOST_LINES or sum(len(each.text) for each in segments) > _MOST_CHARACTERS
 
@@ -266,7 +266,7 @@ def _is_near(y: float, chosen: Sequence[float]) -> bool:
 
 
 def _baselines(cells: Sequence[Sequence[Segment]]) -> list[list[float] | None]:
-    """Return the lines of a row: all in one, as ``[None]``, or the baseline of each.
+    """Return the baselines of the lines into which a row is divided; ``[None]`` if it stays whole.
 
     If at least two cells have several lines at the same heights, each line is a row of its own, as
     in a table without rules between its rows. But if all these cells contain several words per
@@ -344,7 +344,7 @@ class _Groups:
         return number
 
     def join(self, first: int, second: int) -> None:
-        """Make one group of two."""
+        """Merge the groups of two numbers."""
         self._parents[self.of(first)] = self.of(second)
 
 

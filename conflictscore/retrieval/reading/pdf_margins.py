@@ -83,7 +83,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
     """Count the differences between bare numbers at the edges of pages and the pages' indices.
 
     The difference is the same on each page for page numbers, but not for other numbers. Roman
-    numbers are counted apart, since they begin anew.
+    numbers are counted separately.
     """
     return Counter(
         (place[0], place[1] - number)

@@ -25,7 +25,7 @@ from conflictscore.retrieval.reading.delimited_rows import (
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
-"""Fields of :class:`~conflictscore.records.Document` that a row's column may be named like."""
+"""Names that a row's column may share with a field of :class:`~conflictscore.records.Document`."""
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 """Names of a row's metadata, as LangChain, Haystack and LlamaIndex write them."""
 _DEEPEST_TEXT = 3
@@ -149,7 +149,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
     faults.add(
         f"{row.where}: {sentence}; the last cells were read as one text", NoteKind.ROW_MENDED
     )
-    # the cells as they stand in the file, since "1,250,000" is no "1, 250, 000"
+    # unchanged: a space after each separator would turn "1,250,000" into "1, 250, 000"
     text = table.separator.join(row.cells[last : len(cells)])
     return [*cells[:last], clean_text(text)]
 

@@ -60,6 +60,7 @@ SWITCHES = {
 """Maps words that turn a setting on or off to the setting."""
 _MOST_COLORS = 10_000  # a hostile file may define any number
 _BLACK = (0, 0, 0)
+# Encodings by the number of a font's character set (``fcharset``).
 CHARSETS = {
     0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5",
     161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257",
@@ -78,7 +79,7 @@ class RtfField:
     box: dict[str, int] = field(default_factory=dict)
 
     def is_checked(self) -> bool:
-        """Whether the check box is checked now or, if it was never touched, at first."""
+        """Whether the check box is checked; if nobody has changed it, its first state decides."""
         now = self.box.get("now", UNTOUCHED)
         return (self.box.get("first", 0) if now == UNTOUCHED else now) == 1
 
@@ -100,15 +101,15 @@ class RtfState:
     formula: Element | None = None
     color: int = 0
     ground: int = 0
-    """The number of the colour behind the text; 0 if it is white or unknown."""
+    """The number of the colour behind the text; 0 if none is set."""
     is_painted: bool = False
-    """Whether every program paints the ground. Word ignores the ground of ``cb``."""
+    """Whether every program paints that colour. Word ignores a colour that ``cb`` sets."""
     in_shape: bool = False
     in_table: bool = False
     is_filled: bool = False
     """Whether the paragraph has a background."""
     part_of_both: str = ""
-    """The part to which a text belongs that is stored twice, in ANSI and in Unicode."""
+    """For a text that is stored twice, in ANSI and in Unicode: the part to which it belongs."""
 
 
 class RtfCell(NamedTuple):
@@ -179,8 +180,8 @@ def _spanning(rows: list[list[RtfCell]]) -> Iterator[list[Cell]]:
 def _edges(rows: list[list[RtfCell]]) -> list[int]:
     """Return the right edges of a table's columns, in ascending order.
 
-    They are empty if each row has as many cells as the others, so that the cells need no edges, or
-    if a row does not state its edges.
+    The list is empty if all rows have the same number of cells, since the cells then need no edges.
+    It is also empty if a row does not state its edges.
     """
     if len({*map(len, rows)}) < 2:
         return []

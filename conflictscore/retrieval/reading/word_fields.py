@@ -12,6 +12,7 @@ from conflictscore.retrieval.shaping.symbol_fonts import signs_of
 _DEEPEST = 20
 """Maximum depth of nested fields, and of nested parts of a formula. Deeper fields are not
 examined, so that the time stays linear."""
+# Elements that show something.
 _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _SYMBOL = re.compile(r"\s{0,99}SYMBOL\s{1,9}(0x[0-9a-f]{1,6}|\d{1,6})\b", re.IGNORECASE)
@@ -27,7 +28,7 @@ _LARGEST_CODE = 0x10FFFF
 
 @dataclass(slots=True)
 class _Field:
-    """A field that has begun: its instruction, and the place where its current part begins."""
+    """An unfinished field: its instruction, and the number of shown elements before it."""
 
     place: int
     instruction: list[str] = field(default_factory=list)
@@ -66,7 +67,7 @@ def fields_of(paragraph: Element) -> WordFields:
 
 
 def _mark(mark: Element, opened: list[_Field], elements: list[Element], fields: WordFields) -> None:
-    """Record the begin, the middle or the end of a field."""
+    """Record the beginning, the middle or the end of a field."""
     kind = attribute(mark, "fldCharType")
     if kind == "begin" and len(opened) < _DEEPEST:
         opened.append(_Field(len(elements)))

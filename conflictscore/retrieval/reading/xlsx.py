@@ -26,8 +26,8 @@ from conflictscore.retrieval.reading.xlsx_cells import Cells, ShownCell
 from conflictscore.retrieval.shaping.table_columns import table_lines
 
 _HEADER_WITHIN = 10
-"""Number of rows at the top of a block in which a header is looked for, since a title may precede
-it; chosen by hand."""
+"""Number of rows at the top of a block that may contain its header, since a title may precede it;
+chosen by hand."""
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
 covered. A longer text is not the name of rows or columns; chosen by hand."""
