@@ -55,12 +55,19 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
         if benchmark_entry.searches
         else "Its questions come with documents."
     )
+    purpose = f"Test {benchmark_entry.summary}."
     words = (
-        f"Test {benchmark_entry.summary}.\n\n{where} The default labeler is json, the paper's "
+        f"{purpose}\n\n{where} The default labeler is json, the paper's "
         "labeler, which makes one call per pair. With the local model, the default is nli. See "
         f"{benchmark_entry.docs}."
     )
-    make = click.command(benchmark_entry.name, cls=ManyDocs, help=words, epilog=epilog)
+    make = click.command(
+        benchmark_entry.name,
+        cls=ManyDocs,
+        help=words,
+        short_help=purpose,  # otherwise click cuts it in the list of benchmarks
+        epilog=epilog,
+    )
     return cast("click.Command", make(with_bench_options(benchmark_entry, run)))
 
 
