@@ -43,6 +43,7 @@ def bench() -> None:
 
 def _bench_command(benchmark_entry: "Entry") -> click.Command:
     """Return the command that runs a benchmark; its help is made from the benchmark's entry."""
+
     def run(**settings: Any) -> None:
         _run(benchmark_entry, settings)
 
