@@ -1,5 +1,6 @@
 """Runs with methods other than the paper's: by strategy, from fewer documents, in place."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
+from conflictscore.benchmarks.harness.methods.controls import _resampled
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.harness.transcript_files import read_transcript, session_files
 from conflictscore.errors import InputError
+from tests.benchmarks.harness.dry import named
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
 from tests.fakes.openai_server import Fault, OpenAIServer
 
@@ -195,6 +198,15 @@ class TestControls:
             quiz.by_lamp[step, lamp] for step in ("generate", "regenerate") for lamp in (0, 1)
         ]
         assert sum(answers) == 4, "a first and a second answer to each question"
+
+    def test_the_second_samples_of_repeated_runs_have_cache_keys_of_their_own(self) -> None:
+        # a model without a seed differs between the runs of a study only by the sample's number
+        repeated = [
+            named(parameters={"sample": number} if number else {}) for number in (None, 3, 5)
+        ]
+        keys = [json.dumps(_resampled(model).identity) for model in repeated]
+        assert len({*keys, *(json.dumps(model.identity) for model in repeated)}) == 6
+        assert '"sample": "again"' in keys[0]
 
     async def test_without_a_disputed_claim_nothing_is_asked_again(self, tmp_path: Path) -> None:
         quiz = Quiz()

@@ -76,13 +76,19 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 def _resampled(model: LanguageModel) -> LanguageModel:
     """Return the model with a different seed, if it accepts one, and with a separate cache key.
 
-    With the same key, the cache would return the first sample.
+    With the same key, the cache would return the first sample. Each repetition of a run has a key
+    of its own too, in which ``sample`` is a number (see ``setup``).
     """
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
         seed = {"seed": _RESAMPLE_SEED + (getattr(model.chat, "seed", None) or 0)}
-    parameters = {**(model.parameters or {}), **seed, "sample": "again"}
-    return replace(model, chat=model.chat.model_copy(update=seed), parameters=parameters)
+    parameters = model.parameters or {}
+    sample = f"{parameters['sample']} again" if "sample" in parameters else "again"
+    return replace(
+        model,
+        chat=model.chat.model_copy(update=seed),
+        parameters={**parameters, **seed, "sample": sample},
+    )
 
 
 RESAMPLE = BenchmarkMethod(
