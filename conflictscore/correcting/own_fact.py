@@ -58,14 +58,15 @@ _PRESENT = re.compile(
 )
 
 
-def question_for_value(claim: str, question: str) -> str | None:
+def question_for_value(claim: str, question: str, *more: str) -> str | None:
     """Turn a claim into a question about a value, if only this value is new to the user's question.
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
-    has no such value, or several, or if it is not in English.
+    has no such value, or several, or if it is not in English. If neither the claim nor the question
+    reveals the language, ``more`` texts, such as the documents, decide.
     """
     # the words put into the question ("how many") are English
-    if language_of(claim, question) not in (None, "en"):
+    if language_of(claim, question, *more) not in (None, "en"):
         return None
     own = _beyond(values_in(claim), values_in(question))
     if len(own) != 1:

@@ -224,7 +224,8 @@ async def _question_of(claim: str, looking: Looking) -> str | None:
         claim_question = await own_question(claim, question, looking.reader, secret=secret)
         is_own = claim_question != question
         return claim_question if is_own or looking.is_question_clear else None
-    value_question = question_for_value(claim, question)
+    texts = (document.text for document in looking.documents)
+    value_question = question_for_value(claim, question, looking.answer, *texts)
     if value_question is not None:
         return value_question
     claim_question = await own_question(claim, question, looking.reader, secret=secret)

@@ -14,6 +14,7 @@ from conflictscore.answering.statements import (
     words_beside_values,
 )
 from conflictscore.correcting.citing import cited_anew, cites
+from conflictscore.labelers.nli.word_for_word import MONEY
 from conflictscore.records import Candidate, Document, SecondLook
 from conflictscore.values import StatedValue, values_in
 
@@ -135,11 +136,14 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
 def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
     """Return whether one value can replace another: both are dates or have the same dimension.
 
-    The same year may be read as a date in one sentence and as a plain number in another.
+    The same year may be read as a date in one sentence and as a plain number in another. Amounts of
+    money may have different currencies.
     """
     both_years = own.is_year and new.is_year
     both_dates_or_neither = (own.date is None) == (new.date is None)
-    return (both_years or both_dates_or_neither) and own.dimension == new.dimension
+    both_money = own.dimension in MONEY and new.dimension in MONEY
+    same_kind = own.dimension == new.dimension or both_money
+    return (both_years or both_dates_or_neither) and same_kind
 
 
 def _in_style(number: str, old: str, language: str | None, source_language: str | None) -> str:

@@ -170,3 +170,12 @@ def test_a_quantity_for_other_cases_or_another_time_is_no_rival(text: str, in_pa
 
     assert holds_only_in_part(document, rival, claim, "What is the limit?") == in_part
     assert not holds_only_in_part(document, rival, claim, "What is the limit when it rains?")
+
+
+def test_a_claim_gets_no_english_question_if_its_documents_are_in_another_language() -> None:
+    claim, question = "Erwachsene nehmen 50 g Zarafen.", "Wie viel nehmen Erwachsene?"
+
+    assert question_for_value(claim, question, "Erwachsene nehmen 50 mg von der Arznei.") is None
+    assert question_for_value("Osk has 9 arches.", "Osk?", "The bridge of Osk.") == (
+        "Osk has how many arches?"
+    )

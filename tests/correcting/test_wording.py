@@ -214,6 +214,15 @@ def test_a_decimal_mark_does_not_become_a_mark_of_thousands(claim: str, rival: s
     assert with_other_number(claim, rival) == rival
 
 
+def test_a_currency_is_exchanged_without_the_rest_of_the_sentence() -> None:
+    claim = "The fine for parking on the quay is 200 dollars."
+
+    assert with_other_number(claim, "The fine is 200 euros.", "What is the fine?") == (
+        "The fine for parking on the quay is 200 euros."
+    )
+    assert with_other_number(claim, "The fine is 200 days.", "What is the fine?") is None
+
+
 def test_a_citation_of_something_else_than_a_document_of_the_run_stays() -> None:
     documents = documents_with("a", "b")
     blog = "The lamp was lit in 1871 ([blog](https://x.org))."

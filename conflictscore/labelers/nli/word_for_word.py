@@ -66,7 +66,8 @@ _BEFORE_NUMBERS = word_set(
     almost more less fewer am im um mit nach vor seit bis ab über unter nur fast en le la les el los
     las il lo dans avec depuis vers desde hasta con nel dal em desde op sinds tot"""
 )
-_MONEY = frozenset(("€", "$", "£", "¥", "chf"))
+MONEY = frozenset(("€", "$", "£", "¥", "chf"))
+"""The dimensions of amounts of money, which values in different currencies share."""
 
 
 class Difference(Enum):
@@ -256,7 +257,7 @@ def are_comparable(own: StatedValue, another: StatedValue) -> bool:
     """
     if (own.date is None) != (another.date is None):
         return own.is_year and another.is_year
-    kinds = {"money" if each.dimension in _MONEY else each.dimension for each in (own, another)}
+    kinds = {"money" if each.dimension in MONEY else each.dimension for each in (own, another)}
     same_digits = own.dimension and another.dimension and own.bare == another.bare
     return len(kinds) == 1 or bool(same_digits)
 
