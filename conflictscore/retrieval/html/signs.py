@@ -120,7 +120,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
     for node in body.css("svg")[:_SAMPLE]:
         put_drawing(node)
     for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
-        if node.child is None or node.text().strip() in LIGATURES:
+        if _may_be_icon(node):
             put_icon(node)
     _quote(body)
     number_lists(body)
@@ -131,6 +131,15 @@ def put_signs_into_words(body: "LexborNode") -> int:
         if _CENTS_CLASS.search(node.attributes.get("class") or "") and (cents := _cents(node)):
             node.replace_with(cents)
     return pictures
+
+
+def _may_be_icon(node: "LexborNode") -> bool:
+    """Whether an element is empty or contains only the word that an icon font draws as an icon."""
+    only = node.child
+    if only is None:
+        return True
+    # the text of all elements inside is not read, since it takes long in deeply nested elements
+    return only.is_text_node and only.next is None and (only.text() or "").strip() in LIGATURES
 
 
 def marked_inline(text: str) -> str:
