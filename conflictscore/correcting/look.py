@@ -14,6 +14,7 @@ from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import replaced_by_document
+from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
 from conflictscore.labelers.protocol import Labeler, supports_script
@@ -81,7 +82,13 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         thing=rivals.thing,
         rival=vote.rival,
     )
-    return _decided(look, vote, weighing, looking)
+    decided = _decided(look, vote, weighing, looking)
+    if decided.decision == "hedge" and await is_misread(decided, looking):
+        told = _told(candidates[vote.rival or 0])
+        why = f"The value in {told} seems to be about another thing."
+        update = {"decision": "keep", "outcome": LookOutcome.ANOTHER_THING, "why": why}
+        return decided.model_copy(update=update)
+    return decided
 
 
 async def _look_by_wording(
