@@ -9,6 +9,7 @@ looser likeness were no better than the models (``docs/findings/nli-model.md``).
 from functools import lru_cache
 from typing import NamedTuple
 
+from conflictscore.labelers.nli.changed_values import side_of_change
 from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
 from conflictscore.labelers.nli.word_for_word import Difference, difference, sentences_of
 from conflictscore.records import Document, Label
@@ -70,6 +71,15 @@ _OTHER_UNIT = Overruling(
     Label.IRRELEVANT, _doubted("the document has the claim's number only with another unit"), 0.6
 )
 
+_OF_CHANGE = {
+    Label.CONTRADICTS: Overruling(
+        Label.CONTRADICTS, _doubted("the passage says that the claim's value was changed"), 0.9
+    ),
+    Label.SUPPORTS: Overruling(
+        Label.SUPPORTS, _doubted("the passage says that another value was changed to this one"), 0.9
+    ),
+}
+
 
 def overruling(claim: str, passage: str, document: Document, label: Label) -> Overruling | None:
     """Return the label that a rule gives to a document in place of a model's; None for no change.
@@ -83,6 +93,9 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
     passage = passage[:_MOST_CHARS]
+    side = side_of_change(claim, passage)
+    if side is not None:
+        return None if side is label is Label.SUPPORTS else _OF_CHANGE[side]
     is_stated = _is_all_stated(claim, document)
     for sentence in sentences_of(passage):
         what = difference(claim, sentence)

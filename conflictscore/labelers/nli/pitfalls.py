@@ -18,6 +18,7 @@ from typing import NamedTuple
 from conflictscore.records import Label
 from conflictscore.scripts import fold, word_set
 from conflictscore.sentences import sentence_starts
+from conflictscore.units import UNITS
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
 """Maximum number of characters of a passage, and of a claim, that are read.
@@ -101,6 +102,8 @@ _CUES = {
 }
 NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
 _UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
+# "m" and "metre" are one unit; UNITS has the size of each
+_SAME_UNIT = {name: f"{UNITS[name]}" for name in _UNITS if name in UNITS}
 
 
 @lru_cache(maxsize=512)  # each sentence is compared with several others
@@ -261,7 +264,7 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
         unit = (match["before"] or match["unit"]).casefold()
         unit_name = next((u for u in (unit, unit.removesuffix("s")) if u in _UNITS), None)
         if unit_name is not None:
-            quantities.add((_UNITS[unit_name], unit_name))
+            quantities.add((_UNITS[unit_name], _SAME_UNIT.get(unit_name, unit_name)))
     if _RATIO.search(text):
         quantities.add(("share", "ratio"))
     return frozenset(quantities)

@@ -64,6 +64,8 @@ PLAIN = [
     ("The bridge opened in 1932.", "The bridge opened in 1932 after two years of work."),
     ("The bridge opened in 1932.", "The bridge opened in 1940."),
     ("The tower is 100 metres tall.", "The tower is 90 metres tall."),
+    ("The tower is 100 metres tall.", "The tower is 100 m tall."),
+    ("Der Vortrag dauert 2 Stunden.", "Der Vortrag dauert 2 h."),
     ("Anna is the mayor of Vik.", "The mayor of Vik is Anna Berg."),
     ("Vitamin C does not prevent colds.", "A trial found that vitamin C does not prevent colds."),
     ("Otto beat Karl in the final.", "In the final of 1990, Otto beat Karl."),

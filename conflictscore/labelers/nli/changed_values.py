@@ -1,0 +1,100 @@
+"""Finds the old and the new value of a change that a document states: "raised from 10 to 20".
+
+An NLI model sees that the document has both numbers, and hardly which of them holds now. So a claim
+with the old value is often labelled as supported.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
+from conflictscore.records import Label
+from conflictscore.sentences import sentence_starts
+from conflictscore.values import StatedValue, values_in
+
+_MOST_CHARS = 4_000
+"""Maximum number of characters of a passage that are read; a window has some 400."""
+_VERB_CHARS = 80  # how far before "from" the verb may be: "goes up for all staff who work shifts"
+# In these languages, the same words can also state a range ("open from 10 to 20"), so a verb of
+# change is needed.
+_VERBS = re.compile(
+    r"\b(?:"
+    # English
+    r"(?:ris|rais)(?:e[sd]?|ing)|rose|risen|increas\w+|(?:go|goes|went|gone|going) (?:up|down)"
+    r"|grew|grown?|climb\w+|reduc\w+|cuts?|fall(?:s|en)?|fell|drop(?:s|ped)|lower(?:s|ed)|decreas\w+|extend\w+"
+    r"|shorten\w+|chang\w+|moved?|switch\w+|revis\w+|correct\w+|restat\w+|amend\w+|adjust\w+|widen\w+"
+    r"|expand\w+|shr[aiu]nk\w*|postpon\w+|rescheduled|upped|doubled|trebled|halved"
+    # French, Spanish, Italian
+    r"|pass[eé]\w*|augment\w+|r[eé]du\w+|port[eé]\w*|abaiss\w+|baiss\w+|relev\w+|aument\w+|sub\w+"
+    r"|baj\w+|pas[aoó]\w*|ampl\w+|sal\w+|riduc\w+|ridott\w+|diminu\w+|scende\w*|sces\w+"
+    r")\b",
+    re.IGNORECASE,
+)
+# What only may change, has not changed.
+_POSSIBLE = re.compile(
+    r"\b(?:may|might|could|would|should|propos\w+|könnten?|sollten?|pourrai\w+|devrai\w+|podría\w*"
+    r"|debería\w*|potrebbe\w*|dovrebbe\w*|zou|zouden|poderia\w*|deveria\w*)\b",
+    re.IGNORECASE,
+)
+# up to 40 characters; the preposition that matters is the last one ("price of milk from 10 to 12")
+_SIDE = r"(?:(?!\b(?:from|de|d[ai]|von|van)\b)[^.;:\n()]|\.(?=\d)){1,40}"
+_NEEDS_VERB = re.compile(
+    rf"\b(?:from (?P<en>{_SIDE}?) to|de (?P<fr>{_SIDE}?) [àa]|d[ai] (?P<it>{_SIDE}?) a)"
+    rf" (?P<new>{_SIDE})",
+    re.IGNORECASE,
+)
+# In these, a range is worded differently ("von 10 bis 20", "van 10 tot 20", "de 10 a 20").
+_NEEDS_NONE = re.compile(
+    rf"\b(?:von (?P<de>{_SIDE}?) auf|van (?P<nl>{_SIDE}?) naar|de (?P<pt>{_SIDE}?) para)"
+    rf" (?P<new>{_SIDE})",
+    re.IGNORECASE,
+)
+
+
+def side_of_change(claim: str, passage: str) -> Label | None:
+    """Return the side that a passage takes if it says that the claim's value changed; else None.
+
+    The label is CONTRADICTS if the claim has the old value, and SUPPORTS if it has the new one. A
+    claim with a date may be about the time before the change, and a claim with a bound or a rounded
+    number may hold for both values, so neither gets a label.
+    """
+    own_values = values_in(claim)
+    if not own_values or has_bound(claim) or any(_is_date(value) for value in own_values):
+        return None
+    for sentence in _sentences(passage[:_MOST_CHARS]):
+        for old, new in _changes(sentence):
+            # "from 10 to 20 cm": the unit stands only once
+            own = [value for value in own_values if value.dimension or not new.dimension]
+            is_old = any(value.agrees(old) for value in own)
+            is_new = any(value.agrees(new) for value in own)
+            if is_old != is_new and is_stated_plainly(claim, sentence):
+                return Label.CONTRADICTS if is_old else Label.SUPPORTS
+    return None
+
+
+def _sentences(passage: str) -> Iterator[str]:
+    starts = [*sentence_starts(passage), len(passage)]
+    return (passage[start:end] for start, end in pairwise(starts))
+
+
+def _changes(sentence: str) -> Iterator[tuple[StatedValue, StatedValue]]:
+    """Yield the old and the new value of each change that a sentence states."""
+    for pattern in (_NEEDS_VERB, _NEEDS_NONE):
+        for match in pattern.finditer(sentence):
+            before = sentence[max(0, match.start() - _VERB_CHARS) : match.start()]
+            if pattern is _NEEDS_VERB and not _VERBS.search(before):
+                continue
+            if _POSSIBLE.search(before):
+                continue
+            old_text = next(
+                text for name, text in match.groupdict().items() if text and name != "new"
+            )
+            old_values, new_values = values_in(old_text), values_in(match["new"])
+            # more values on a side may be a range of its own, or a table in a line
+            if len(old_values) == 1 and new_values and not _is_date(old_values[0]):
+                yield old_values[0], new_values[0]
+
+
+def _is_date(value: StatedValue) -> bool:
+    return value.date is not None or value.is_year
