@@ -5,7 +5,7 @@ with the old value is often labelled as supported.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
@@ -60,17 +60,25 @@ def side_of_change(claim: str, passage: str) -> Label | None:
     number may hold for both values, so neither gets a label.
     """
     own_values = values_in(claim)
-    if not own_values or has_bound(claim) or any(_is_date(value) for value in own_values):
+    if not own_values or has_bound(claim) or any(map(_is_date, own_values)):
         return None
     for sentence in _sentences(passage[:_MOST_CHARS]):
-        for old, new in _changes(sentence):
-            # "from 10 to 20 cm": the unit stands only once
-            own = [value for value in own_values if value.dimension or not new.dimension]
-            is_old = any(value.agrees(old) for value in own)
-            is_new = any(value.agrees(new) for value in own)
-            if is_old != is_new and is_stated_plainly(claim, sentence):
-                return Label.CONTRADICTS if is_old else Label.SUPPORTS
+        side = next(
+            filter(None, (_side(own_values, *change) for change in _changes(sentence))), None
+        )
+        if side is not None and is_stated_plainly(claim, sentence):
+            return side
     return None
+
+
+def _side(own_values: Iterable[StatedValue], old: StatedValue, new: StatedValue) -> Label | None:
+    """Return the side for a claim that has only the old or only the new of two values."""
+    # "from 10 to 20 cm": the unit stands only once
+    own = [value for value in own_values if value.dimension or not new.dimension]
+    is_old, is_new = (any(value.agrees(each) for value in own) for each in (old, new))
+    if is_old == is_new:
+        return None
+    return Label.CONTRADICTS if is_old else Label.SUPPORTS
 
 
 def _sentences(passage: str) -> Iterator[str]:
