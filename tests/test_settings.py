@@ -93,6 +93,7 @@ def test_a_chat_model_has_a_field_for_each_setting() -> None:
         ({"labeler": 3}, "labeler is 3; give a name of LABELERS"),
         ({"labeler": "cascade:sure=1"}, "the options of cascade are model=…, certain=…"),
         ({"labeler": "cascade:certain=0.9,certain=0.8"}, "certain occurs twice"),
+        ({"labeler": "nli:model="}, "model has no value"),
         ({"labeler": "cascade:certain=2"}, "certain is '2'; give 0 to 1"),
         ({"prompts": "nope"}, "prompt folder nope is not a folder"),
         ({"prompts": "x" * 5000}, "is not a folder"),

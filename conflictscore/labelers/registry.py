@@ -179,8 +179,9 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
             raise ConfigurationError(
                 f"labeler is {spec!r}; the options of {name} are {option_help}"
             )
-        if option in options:
-            raise ConfigurationError(f"labeler is {spec!r}; {option} occurs twice")
+        if option in options or not setting:
+            why = "occurs twice" if option in options else "has no value"
+            raise ConfigurationError(f"labeler is {spec!r}; {option} {why}")
         try:
             options[option] = kind.options[option](setting)
         except ValueError as error:

@@ -23,7 +23,7 @@ _BOLD_NAME = re.compile(
 _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 """Matches the sign of a comment in YAML, which may also be part of a quotation ("our #1 lake")."""
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
-_DECLARATION = re.compile(r"\s*<\?xml[^<>]{0,100}\?>")
+_DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 
 
 def yaml_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
@@ -72,7 +72,9 @@ def tagged_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
     one name is a list of them, and any other element with elements inside is an object. Text beside
     an element, attributes, and a repeated field are refused.
     """
-    bare = _DECLARATION.sub("", unfenced(text), count=1)
+    bare = unfenced(text)
+    declaration = _DECLARATION.match(bare)
+    bare = bare[declaration.end() :] if declaration else bare
     if len(bare) > _MOST_CHARS or not _has_name(bare, names, ">", before="</"):
         return None
     try:
