@@ -5,6 +5,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver.common.keys import Keys
@@ -398,6 +399,54 @@ def test_a_quotation_is_marked_or_said_to_be_missing(reader: Reader, world: Worl
         assert "nearly the same text as document 1" in copy
         assert reader.text(".evidence .source-name") == "Second"
         assert "None has sources on both sides" in reader.text(".outcome")
+
+
+def test_a_quotation_in_parts_is_found_in_a_hostile_text_at_once(
+    reader: Reader, served: Served
+) -> None:
+    def marked(text: str, passage: str) -> str:
+        script = """
+            const [text, passage, done] = arguments;
+            import("/page/excerpt.js").then(({ excerpt }) => {
+              const mark = excerpt(text, passage).querySelector("mark");
+              done(mark ? mark.textContent : "");
+            });
+        """
+        return str(reader.driver.execute_async_script(script, text, passage))  # type: ignore[no-untyped-call]
+
+    reader.open(served.address)
+
+    assert marked("One a.  Two\nB. Three c.", "a. […] two b. […] C.") == "a.  Two\nB. Three c."
+    assert marked(f"One a. {'x ' * 3000} two b.", "a. […] two b.") == "a."
+    assert marked("One a.", "two […] three") == ""
+    assert marked("a b " * 20_000, "a […] b […] a […] b […] c") == "a"
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ({"conflicting": True, "supports": [1], "contradicts": [2]}, "disagree about 1 claim"),
+        ({"contradicts": [2]}, "contradict 1 claim"),
+        ({"irrelevant": [1]}, "say nothing about 1 claim"),
+        ({"supports": [1]}, "dispute no claim"),
+    ],
+)
+def test_the_outcome_names_what_the_sources_do(
+    reader: Reader, served: Served, claim: dict[str, Any], said: str
+) -> None:
+    labels = {"conflicting": False, "supports": [], "contradicts": [], "irrelevant": []}
+    report = {"cs_c": 0.0, "claims": [{**labels, **claim}]}
+    run = {"answer": "Lit.", "report": report, "documents": [], "status": "failed"}
+    script = """
+        const [run, done] = arguments;
+        import("/page/answer.js").then(({ outcome }) => done(outcome(run)));
+    """
+    reader.open(served.address)
+
+    told = {**run, "reason": "too few labels"}
+    got = reader.driver.execute_async_script(script, told)  # type: ignore[no-untyped-call]
+
+    assert got == f"The sources {said} of this answer (too few labels)."
 
 
 def test_the_run_can_be_saved_as_json(reader: Reader, served: Served, tmp_path: Path) -> None:

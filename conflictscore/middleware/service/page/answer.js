@@ -30,8 +30,9 @@ const AFTER =
 export function answerView(run) {
   const last = run.final_report ?? run.report;
   const looked = run.changes.filter((each) => each.looks.length > 0);
-  const gaps = new Set((run.examined?.gaps ?? []).map((gap) => gap.note));
-  const others = run.notes.filter((note) => !gaps.has(note));
+  const gaps = (run.examined?.gaps ?? []).map((gap) => gap.note);
+  // a note on a gap may begin with the name of the answer, such as "the first answer: "
+  const others = run.notes.filter((note) => !gaps.some((gap) => note === gap || note.endsWith(`: ${gap}`)));
   const whole = run.flipped && !looked.some((each) => each.accepted && each.action !== "keep");
   return el(
     "div",
@@ -74,19 +75,22 @@ export function outcome(run) {
     const share = Math.floor(100 * report.coverage);
     return `Checked in part: ${share} % of the pairs of claim and document have a verdict. Among these, no claim has sources on both sides.`;
   }
-  return `The sources ${doubt(report)} of this answer (${plain(run.reason, 300)}).`;
+  return `The sources ${doubt(report)} of this answer (${plain(run.reason ?? run.status, 300)}).`;
 }
 
 /**
- * What the sources do to the claims of a report: they disagree about some, or only contradict some.
+ * What the sources do to the claims of a report: they disagree about some, only contradict some,
+ * say nothing about some, or do none of this.
  * @param {any} report
  */
 function doubt(report) {
-  const split = report.claims.filter((claim) => claim.conflicting).length;
-  const refuted = report.claims.filter((claim) => claim.contradicts.length && !claim.supports.length);
-  return split || !refuted.length
-    ? `disagree about ${count(split, "claim")}`
-    : `contradict ${count(refuted.length, "claim")}`;
+  const number = (is) => report.claims.filter(is).length;
+  const split = number((claim) => claim.conflicting);
+  if (split) return `disagree about ${count(split, "claim")}`;
+  const refuted = number((claim) => claim.contradicts.length && !claim.supports.length);
+  if (refuted) return `contradict ${count(refuted, "claim")}`;
+  const alone = number((claim) => claim.irrelevant.length && !claim.supports.length);
+  return alone ? `say nothing about ${count(alone, "claim")}` : "dispute no claim";
 }
 
 /**

@@ -86,7 +86,7 @@ function lookView(look, run) {
     { class: "look" },
     told("p", "asked", look.question, MOST_STATEMENT),
     el("div", { class: "sides" }, ...sides),
-    look.why && el("p", { class: "settled", dir: "auto" }, el("b", {}, "What settled it: "), plain(look.why, 2000)),
+    look.why && el("p", { class: "settled", dir: "auto" }, el("b", {}, "Outcome: "), plain(look.why, 2000)),
     dropped.length > 0 && el("ul", { class: "dropped" }, ...dropped),
   );
 }

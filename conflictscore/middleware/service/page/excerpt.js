@@ -5,6 +5,8 @@ import { el, plain } from "./dom.js";
 const AROUND = 220;
 const MOST_SHOWN = 1200;
 const MOST_SEARCHED = 2_000_000;
+/** How many places of the first part of a passage are tried before it is shown alone. */
+const MOST_TRIES = 100;
 const LEFT_OUT = " […] ";
 
 /**
@@ -42,20 +44,40 @@ function quote(...parts) {
 }
 
 /**
+ * The start and end of a passage in a text, or of its first part if the parts are far apart.
+ *
+ * The parts are searched one after the other, in time linear in the length of the text: a single
+ * pattern for all parts could take hours in a text that a stranger wrote for this purpose.
  * @param {string} text
  * @param {string[]} parts
  * @returns {[number, number] | null}
  */
 function find(text, parts) {
-  const escaped = parts.map((part) =>
-    part
-      .trim()
-      .split(/\s+/)
-      .map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"))
-      .join("\\s+"),
-  );
-  const between = `[^]{0,${MOST_SHOWN}}?`;
-  const found =
-    new RegExp(escaped.join(between), "iu").exec(text) ?? new RegExp(escaped[0], "iu").exec(text);
-  return found && [found.index, found.index + found[0].length];
+  const [first, ...others] = parts.filter((part) => part.trim()).map(pattern);
+  if (!first) return null;
+  let alone = null;
+  let tries = 0;
+  for (const match of text.matchAll(first)) {
+    let end = match.index + match[0].length;
+    alone ??= [match.index, end];
+    const follow = others.every((other) => {
+      const next = text.slice(end, end + 2 * MOST_SHOWN).search(other);
+      if (next < 0) return false;
+      end += next + text.slice(end + next, end + next + 2 * MOST_SHOWN).match(other)[0].length;
+      return true;
+    });
+    if (follow) return [match.index, end];
+    if (++tries >= MOST_TRIES) break;
+  }
+  return alone;
+}
+
+/**
+ * A pattern for a part of a passage; white space and case do not matter.
+ * @param {string} part
+ */
+function pattern(part) {
+  const words = part.trim().split(/\s+/);
+  const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  return new RegExp(escaped.join("\\s+"), "giu");
 }
