@@ -113,7 +113,7 @@ class ChatLoop:
         replies: list[AIMessage] = []
         if draft is None:
             context = self._asking_itself(context, messages, parameters, replies)
-        start = chat_question.start(None if draft is None else str(draft.text))
+        start = chat_question.start(None if draft is None else spoken(draft, _in_words(messages)))
         try:
             run = await correct(context, start)
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
@@ -157,7 +157,7 @@ class ChatLoop:
             replies.append(reply)
             return spoken(reply, read_before), early_ending(reply)
 
-        read_before = "\n".join(f"{message.type}: {message.text}" for message in messages)
+        read_before = _in_words(messages)
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
@@ -282,6 +282,11 @@ def apart(
         yield context
 
 
+def _in_words(messages: Sequence[BaseMessage]) -> str:
+    """Return the text of all messages, which the model reads before it answers."""
+    return "\n".join(f"{message.type}: {message.text}" for message in messages)
+
+
 def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
     last = max(n for n, message in enumerate(messages) if isinstance(message, HumanMessage))
     content = with_block(messages[last].content, block)
@@ -317,8 +322,9 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         "usage_metadata": add_usage(before, usage) if before else usage,
     }
     if differs(draft.text, run.answer or ""):
-        # the draft's finish reason and token probabilities do not apply to the new text
-        update["response_metadata"] |= {"finish_reason": "stop"}
+        # the draft's finish reason and token probabilities do not apply to the new text; if only
+        # its reasoning was left out, the finish reason still applies
+        update["response_metadata"] |= {"finish_reason": "stop"} if run.flipped else {}
         update["response_metadata"].pop("logprobs", None)
         update["content"] = with_text(draft.content, str(draft.text), run.answer or "")
         thoughts = {k: v for k, v in draft.additional_kwargs.items() if k in THOUGHTS}

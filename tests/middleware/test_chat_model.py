@@ -47,6 +47,7 @@ from tests.world import DISAGREEING, PAPER, scripted_model
 
 QUESTION = "When was the lamp lit?"
 FIRST, LAST = "It was lit in 1871.", "It was lit in 1874."
+AGREEING = [{"text": "The lamp was lit in 1874."}, {"text": "In 1874 they lit the lamp."}]
 
 
 class Calls(BaseCallbackHandler):
@@ -215,6 +216,15 @@ def test_an_answer_that_is_longer_than_the_caller_allows_is_the_callers(world: T
         reply = wrapped(server, Shelf(), max_tokens=5, max_rounds=0).invoke(QUESTION)
 
     assert (reply.text, reply.response_metadata["finish_reason"]) == ("It was", "length")
+
+
+def test_reasoning_in_a_reply_to_given_documents_is_not_checked(world: Talk) -> None:
+    world.answer = f"<think>\nThe log is older: 1802.\n</think>\n\n{LAST}"
+
+    with OpenAIServer(world) as server:
+        run = run_of(wrapped(server, Shelf()).invoke(QUESTION, documents=AGREEING))
+
+    assert (run["first_answer"], run["answer"], run["checked"]) == (LAST, LAST, "fully")
 
 
 # Streams

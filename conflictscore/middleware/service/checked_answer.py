@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from conflictscore.answering.claim_coverage import states_nothing
@@ -28,6 +28,7 @@ from conflictscore.middleware.service.completions import (
     calls_tools,
     completion_of,
     ending_of,
+    spoken_of,
     text_of,
     usage_of,
     why_no_text,
@@ -101,7 +102,7 @@ class CheckedAnswer:
                 return self._finished(RunStatus.PASSED_THROUGH, text_of(draft), gap)
         if reason := service.nothing_to_check_with(request.asked):
             return await self._unchecked("search", reason)
-        self._loop = LoopRun(request.asked.start(self._first_answer()), self._run_context())
+        self._loop = LoopRun(request.asked.start(self._spoken()), self._run_context())
         failure = await self._loop.go()
         if self._draft is not None and (gap := self._out_of_form(self._draft)):
             text = text_of(self._draft)
@@ -130,9 +131,19 @@ class CheckedAnswer:
             answer_check=self._check,
         )
         if self._draft is None:
-            read_before = json.dumps(request.body["messages"], ensure_ascii=False)
-            context = with_own_answer(context, self._with_documents, read_before, request.body)
+            context = with_own_answer(
+                context, self._with_documents, self._read_before, request.body
+            )
         return context
+
+    @cached_property
+    def _read_before(self) -> str:
+        """The text of all messages, which the upstream reads before it answers."""
+        return json.dumps(self._request.body["messages"], ensure_ascii=False)
+
+    def _spoken(self) -> str | None:
+        """Return the upstream's answer without its reasoning; None if it has not answered."""
+        return None if self._draft is None else spoken_of(self._draft, self._read_before)
 
     async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
         """Send the request with documents to the upstream; :meth:`_known` counts the call."""
@@ -141,7 +152,7 @@ class CheckedAnswer:
         # use our own id and model, since the upstream answered a changed request, not the caller's
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
-        return text_of(draft), ending_of(draft)
+        return spoken_of(draft, self._read_before), ending_of(draft)
 
     async def _from_upstream(
         self, body: Mapping[str, Any] | None = None
@@ -160,7 +171,11 @@ class CheckedAnswer:
 
     def _out_of_form(self, draft: Completion) -> Gap | None:
         """Return a gap if the upstream's answer has no text or is not the requested JSON."""
-        if (gap := why_no_text(draft)) or self._check is None or is_json(text_of(draft)):
+        text = spoken_of(draft, self._read_before)
+        gap = why_no_text(draft)
+        if gap is None and not text.strip():
+            gap = Gap(kind=GapKind.EMPTY_ANSWER, note="the reply has only reasoning")
+        if gap or self._check is None or is_json(text):
             return gap
         note = "the reply is not the requested JSON"
         return Gap(kind=GapKind.NOT_CHECKABLE, note=note)
@@ -201,13 +216,17 @@ class CheckedAnswer:
     def _settled(self) -> tuple[RunStatus, str]:
         """Return the status of the checked answer, and the text to send."""
         run = self._known()
-        text = run.answer or ""
-        if self._draft is not None and not run.flipped:
-            text = text_of(self._draft)  # unchanged, byte for byte
+        answer = text = run.answer or ""
+        if self._draft is not None:
+            whole, own = text_of(self._draft), self._spoken() or ""
+            if not run.flipped:
+                text = whole  # unchanged, byte for byte
+            elif own and whole.endswith(own):
+                text = whole[: -len(own)] + answer  # with the reasoning before the answer
         note = disagreement_note(run)
         if note is not None and self._record.mode == "annotate":
             # JSON cannot carry a note; the field conflictscore names its disputed values
-            return RunStatus.ANNOTATED, text if is_json(text) else f"{text}\n\n{note}"
+            return RunStatus.ANNOTATED, text if is_json(answer) else f"{text}\n\n{note}"
         if run.flipped:
             return RunStatus.CORRECTED, text
         if note is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from conflictscore.middleware.answer_forms import spoken
 from conflictscore.middleware.changed_blocks import THOUGHTS
 from conflictscore.middleware.service.refusals import RefusedError, internal_error
 from conflictscore.middleware.service.service import RequestRecord
@@ -136,6 +137,14 @@ def usage_of(completion: Mapping[str, Any]) -> Usage:
 def text_of(completion: Mapping[str, Any]) -> str:
     """Return the text of the first message; empty if it has none."""
     return _split(completion["choices"][0]["message"].get("content"))[0]
+
+
+def spoken_of(completion: Mapping[str, Any], prompt: str) -> str:
+    """Return the text of the first message without reasoning that the server left in it.
+
+    ``prompt`` is the text that the model received.
+    """
+    return spoken(AIMessage(text_of(completion)), prompt)
 
 
 def calls_tools(completion: Mapping[str, Any]) -> bool:

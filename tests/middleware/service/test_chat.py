@@ -128,6 +128,34 @@ class TestCorrect:
         assert reply["x_upstream"] == "kept"
         assert reply["conflictscore"]["status"] == "scored"
 
+    @pytest.mark.parametrize("first_answer", ["upstream", "rag"])
+    @pytest.mark.parametrize("documents", [AGREEING, DISAGREEING], ids=["agree", "disagree"])
+    def test_reasoning_in_the_text_is_sent_as_it_is_and_not_checked(
+        self, world: ChatWorld, first_answer: str, documents: list[dict[str, str]]
+    ) -> None:
+        reasoning = "<think>\nThe log is older: 1802.\n</think>\n\n"
+        world.plain = world.answer = f"{reasoning}It was lit in 1871."
+
+        settings = {"first_answer": first_answer}
+        with serving(world, found=documents, settings=settings) as served:
+            reply = served.ask()
+            run = served.run(reply)
+
+        year = 1871 if documents is AGREEING else 1874
+        assert run["first_answer"] == "It was lit in 1871."
+        assert (run["answer"], run["checked"]) == (f"It was lit in {year}.", "fully")
+        text = reply.json()["choices"][0]["message"]["content"]
+        assert text == f"{reasoning}It was lit in {year}."
+
+    def test_a_reply_of_nothing_but_reasoning_is_empty(self, world: ChatWorld) -> None:
+        world.plain = "<think>\nHm.\n</think>\n"
+
+        with serving(world, settings={"first_answer": "upstream"}) as served:
+            reply = served.ask()
+
+        assert reply.json()["choices"][0]["message"]["content"] == world.plain
+        assert reply.headers["x-conflictscore-reason"] == "empty_answer"
+
     def test_the_id_of_a_reply_names_its_run_and_the_upstreams_own_id_stands_beside_it(
         self, world: ChatWorld
     ) -> None:
