@@ -51,6 +51,8 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
             messages += convert_to_messages([message])
         except KeyError as error:
             raise InputError(f"{field}, turn {number}: the field {error} is missing") from None
+        except AttributeError:  # LangChain assumes the types of inner fields, such as tool calls
+            raise InputError(f"{field}, turn {number}: it is not a message") from None
         except (ValueError, TypeError, NotImplementedError) as error:
             [why, *_] = str(error).splitlines() or ["it is not a message"]
             raise InputError(f"{field}, turn {number}: {why}") from None

@@ -318,7 +318,7 @@ def _messages(messages: list[_Message]) -> list[BaseMessage]:
         call.get("id"): (call.get("function") or {}).get("name")
         for message in messages
         for call in message.tool_calls or ()
-        if isinstance(call.get("function"), dict)
+        if isinstance(call.get("function"), dict) and isinstance(call.get("id"), str)
     }
     return [_message(message, tools) for message in messages]
 

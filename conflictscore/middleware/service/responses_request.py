@@ -277,7 +277,7 @@ def _part(part: object, param: str) -> dict[str, Any]:
     if not isinstance(part, dict):
         _refuse(param, "must be an object with a type")
     kind = part.get("type")
-    if kind in _TEXTS:
+    if isinstance(kind, str) and kind in _TEXTS:
         return {"type": "text", "text": _string(part, "text", param)}
     if kind == "refusal":
         return {"type": "text", "text": _string(part, "refusal", param)}

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json
+from conflictscore.middleware.service.requests import ChatRequest, read_chat, read_json, read_run
+from conflictscore.middleware.service.responses_request import read_responses
 from tests.fakes.openai_server import OpenAIServer
-from tests.middleware.service.serving import Served, asking, serving, user
+from tests.middleware.service.serving import QUESTION, Served, asking, serving, user
 
 
 def sent(served: Served, body: Any, kind: str = "application/json") -> Response:
@@ -95,6 +96,19 @@ def test_a_body_that_is_not_a_json_object_is_refused(served: Served, body: bytes
     reply = sent(served, body)
 
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_json")
+
+
+def test_inner_fields_of_odd_types_are_no_failure_of_the_service() -> None:
+    call = {"id": ["a"], "function": {"name": "f", "arguments": "{}"}}
+    turns = [{"role": "assistant", "content": None, "tool_calls": [call]}, *user()]
+    assert read_chat(asking(messages=turns)).asked.question == QUESTION
+    part = {"type": {"a": 1}, "text": "When?"}
+    item = {"type": "message", "role": "user", "content": [part]}
+    with pytest.raises(RefusedError, match=r"input\[0\].content\[0\].type"):
+        read_responses({"model": "m", "input": [item]}, {})
+    history = [{"role": "assistant", "content": "", "tool_calls": ["x"]}]
+    with pytest.raises(RefusedError, match="history, turn 1: it is not a message"):
+        read_run({"question": QUESTION, "history": history})
 
 
 @pytest.mark.parametrize("end", ["%0A", "%0a%0A", "/"])
