@@ -412,7 +412,7 @@ def test_a_quotation_in_parts_is_found_in_a_hostile_text_at_once(
               done(mark ? mark.textContent : "");
             });
         """
-        return str(reader.driver.execute_async_script(script, text, passage))  # type: ignore[no-untyped-call]
+        return str(reader.driver.execute_async_script(script, text, passage))
 
     reader.open(served.address)
 
@@ -444,7 +444,7 @@ def test_the_outcome_names_what_the_sources_do(
     reader.open(served.address)
 
     told = {**run, "reason": "too few labels"}
-    got = reader.driver.execute_async_script(script, told)  # type: ignore[no-untyped-call]
+    got = reader.driver.execute_async_script(script, told)
 
     assert got == f"The sources {said} of this answer (too few labels)."
 
