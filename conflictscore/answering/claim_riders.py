@@ -1,9 +1,9 @@
 """Detection of statements that are made of words from claims about other passages.
 
 "Zarafen is sold in Basel" states something that neither "Zarafen is sold by Orlo" nor "Zarafen was
-first made in Basel" says, although each of its words is in one of them. A name or number that only
-the claims of other passages have must stand in one of them beside a word that it stands beside
-here. If all claims about a passage were read from other passages, this holds for all its words.
+first made in Basel" says, although each of its words is in one of them. So for a name or number of
+the passage that only the claims of other passages have, one of these claims must also have a word
+that is near it in the passage. If all claims about a passage were read from other passages, this holds for all its words.
 Time is linear in the lengths of the texts.
 """
 

@@ -4,8 +4,8 @@ Such a claim has all the words of the passage, but states something else. Two te
 if the words before and after the same word have changed sides, or if two auxiliaries stand between
 exchanged words. In a passage with several numbers, a claim also exchanges roles if it gives the
 number of one name to another, or if it says "from" for "until". Words such as "borders" and
-"resembles" relate both sides alike, so a text with such a word exchanges nothing. If a case is
-doubtful, it counts as no exchange. Time is linear in the lengths of the texts.
+"resembles" relate both sides alike, so a text with such a word exchanges nothing. In doubt,
+nothing is exchanged. Time is linear in the lengths of the texts.
 """
 
 import re

@@ -103,7 +103,10 @@ def about_the_world(claim: str, *texts: str) -> str | None:
 
 
 def _statement_in(claim: str, folded: str, start: int) -> str | None:
-    """Return the statement that a sentence about the answer reports or goes on with, if any."""
+    """Return the statement that a sentence about the answer reports or adds; None if there is none.
+
+    A statement that begins with a pronoun is not returned, since it cannot be understood alone.
+    """
     reported = _REPORTED.search(folded, start)
     joint = None if reported else _NEXT_CLAUSE.search(folded, start)
     match = reported or joint
