@@ -66,7 +66,7 @@ _LISTED: Mapping[str, tuple[str, float]] = {
             (1.0, "year years jahr jahre jahren ans année années año años anni ano anos jaar"),
             (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
         ),
-        "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph")),
+        "speed": ((1.0, "km/h kmh kph"), (1.609344, "mph"), (1.852, "knot knots")),
         "power": (
             (1.0, "w watt watts"),
             (1e3, "kw kilowatt kilowatts"),
@@ -75,7 +75,17 @@ _LISTED: Mapping[str, tuple[str, float]] = {
         ),
         "frequency": ((1.0, "hz hertz"), (1e3, "khz"), (1e6, "mhz"), (1e9, "ghz")),
         "energy": ((1.0, "kwh"), (1e3, "mwh"), (1e6, "gwh")),
-        "data": ((1e3, "kb"), (1e6, "mb megabyte"), (1e9, "gb gigabyte"), (1e12, "tb terabyte")),
+        "voltage": ((1.0, "volt volts"), (1e3, "kv kilovolt kilovolts")),
+        "current": ((1.0, "ampere amperes amps"), (1e-3, "milliampere milliamperes")),
+        "sound": ((1.0, "decibel decibels"),),
+        "bits": ((1e3, "kilobit kilobits"), (1e6, "megabit megabits"), (1e9, "gigabit gigabits")),
+        "data": (
+            (1.0, "byte bytes"),
+            (1e3, "kb kilobyte"),
+            (1e6, "mb megabyte"),
+            (1e9, "gb gigabyte"),
+            (1e12, "tb terabyte"),
+        ),
         "share": ((1.0, "% percent prozent pourcent procent procento"),),
         "€": ((1.0, "€ eur euro euros"),),
         "$": ((1.0, "$ usd dollar dollars us$"),),
@@ -89,6 +99,6 @@ _LISTED: Mapping[str, tuple[str, float]] = {
 UNITS: Mapping[str, tuple[str, float]] = {
     **_LISTED,
     # plurals that only add a letter
-    **{f"{name}s": unit for name, unit in _LISTED.items() if len(name) > 4 and name[-1] in "eorm"},
+    **{f"{name}s": unit for name, unit in _LISTED.items() if len(name) > 3 and name[-1] in "eorm"},
 }
 """The dimension of each unit, and the factor from the unit to the base unit of the dimension."""

@@ -3,8 +3,8 @@
 "Zarafen is sold in Basel" states something that neither "Zarafen is sold by Orlo" nor "Zarafen was
 first made in Basel" says, although each of its words is in one of them. So for a name or number of
 the passage that only the claims of other passages have, one of these claims must also have a word
-that is near it in the passage. If all claims about a passage were read from other passages, this holds for all its words.
-Time is linear in the lengths of the texts.
+that is near it in the passage. If all claims about a passage were read from other passages, this
+holds for all its words. Time is linear in the lengths of the texts.
 """
 
 import re

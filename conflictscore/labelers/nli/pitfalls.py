@@ -62,6 +62,13 @@ _IN_WORDS = 20
 """Largest number that is often written as a word."""
 
 
+# Words that make a bound only before a number: "above 540 m", but not "540 m above the Earth".
+_OF_PLACE = frozenset((" above ", " below ", " over ", " under ", " über ", " unter "))
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:above|below|over|under|über|unter) (?:[^\W\d_]{1,8} )?[€$£¥]?\d", re.IGNORECASE
+)
+
+
 class _Sentence(NamedTuple):
     """A sentence in the forms that are searched for traps; each form is computed only once."""
 
@@ -148,6 +155,9 @@ def is_stated_plainly(claim: str, sentence: str) -> bool:
 def has_bound(claim: str) -> bool:
     """Return whether a claim's number is a bound or rounded, so that another number can agree."""
     sentence = _read(claim[:_MOST_OF_CLAIM])
+    cues = sentence.cues("loose")
+    if cues and cues <= _OF_PLACE and not _BEFORE_NUMBER.search(sentence.text):
+        return bool(_INEXACT.search(sentence.text))
     return _inexact(sentence) or " than " in sentence.spoken
 
 

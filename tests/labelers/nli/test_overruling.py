@@ -28,6 +28,7 @@ def decided(of: str, text: str, label: Label, passage: str = "") -> Label | None
         ("Notice is given three days before.", "Notice is given three months before."),
         ("The fund manages 75 billion euros.", "The fund manages 75 million euros for all."),
         ("The account balance was €310.", "In March, the account balance was -€310."),
+        ("It orbits at 540 m above the Earth.", "It orbits at 540 km above the Earth."),
         ("The fine is 200 dollars.", "The fine is 200 euros."),
         ("The strike begins on 9 May.", "The strike begins on 19 May, at noon."),
         ("The choir has fifteen members.", "The choir has fifty members."),
