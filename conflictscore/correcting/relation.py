@@ -21,6 +21,7 @@ from conflictscore.answering.statements import same_answer
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (
     holds_only_in_part,
+    is_out_of_scale,
     is_told_beside,
     is_within_bounds,
     tells_own_fact,
@@ -147,7 +148,9 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     A reply is also not a rival if its value already appears in the answer outside the claim.
     """
     documents, text = looking.documents_by_number, claim.claim.text
-    if is_told_beside(answer.statement, text, question, looking.answer):
+    if is_told_beside(answer.statement, text, question, looking.answer) or is_out_of_scale(
+        answer.statement, text, question
+    ):
         return _related(answer, Relation.ANOTHER_THING)
     own = [documents[n] for n in claim.supports if n in documents]
     others = [

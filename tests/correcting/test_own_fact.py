@@ -9,6 +9,7 @@ from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (
     holds_only_in_part,
+    is_out_of_scale,
     is_told_beside,
     is_within_bounds,
     question_for_value,
@@ -179,3 +180,26 @@ def test_a_claim_gets_no_english_question_if_its_documents_are_in_another_langua
     assert question_for_value("Osk has 9 arches.", "Osk?", "The bridge of Osk.") == (
         "Osk has how many arches?"
     )
+
+
+@pytest.mark.parametrize(
+    ("claim", "rival", "is_out"),
+    [
+        ("The Osk lamp burns for 30 hours.", "The Osk lamp burns for around three years.", True),
+        ("The Osk bridge is 412 metres long.", "The Osk bridge is 2.5 metres long.", True),
+        ("Osk has 52,000 inhabitants.", "Osk has 14 inhabitants.", True),
+        ("The Osk bridge is 412 metres long.", "The Osk bridge is 0.43 km long.", False),
+        ("Adults take 50 mg.", "Adults take 50 g.", False),
+        ("The drops last 24 months.", "The drops last 28 days.", False),
+        ("38,000 homes lost power.", "3,800 homes lost power.", False),
+        ("The revenue was 412 million euros.", "The revenue was 391.", False),
+        ("It is 2 °C in Osk.", "It is 35 °C in Osk.", False),
+        ("The debt is 0 euros.", "The debt is 300 euros.", False),
+        ("The Osk mill closed in 1981.", "The Osk mill closed 3 May.", False),
+        ("Ada built the mill.", "12 people built the mill.", False),
+    ],
+)
+def test_a_quantity_of_another_scale_is_of_another_fact(
+    claim: str, rival: str, is_out: bool
+) -> None:
+    assert is_out_of_scale(rival, claim, "What is known about Osk?") == is_out
