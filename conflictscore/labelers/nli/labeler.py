@@ -24,7 +24,7 @@ from conflictscore.threads import in_thread
 CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
-_READING = 9
+_READING = 10
 """Version number of the way in which documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
@@ -32,7 +32,7 @@ differently, or verdicts change or contain more. Version 3 added probabilities, 
 version 5 the handling of denials, and version 6 dates and the context of windows. Since version 7,
 an undoubted window of a long document overrules a doubtful one. Since version 8, rules on
 quantities and word order overrule a label. Version 9 restricts these rules, and the texts that
-are read as denials.
+are read as denials. Version 10 knows more units, and reads the same digits in the same way.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
