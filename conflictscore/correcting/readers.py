@@ -18,7 +18,13 @@ from conflictscore.answering.statements import (
     numbers_in,
     same_answer,
 )
-from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.errors import (
+    BudgetError,
+    ContextWindowError,
+    ProviderError,
+    UnreadableReplyError,
+    brief_reason,
+)
 from conflictscore.loop.state import Reader
 from conflictscore.models import fit_documents
 from conflictscore.prompts import material
@@ -144,7 +150,10 @@ async def own_question(
     """Ask for the question that a claim answers; it is used if the user's question is broader.
 
     ``secret`` has the numbers that the question must not contain, since it should ask for them.
-    Return the user's question if the model writes no such question, or if the call fails.
+    Return the user's question if the model writes no such question.
+
+    Raises:
+        ProviderError, ContextWindowError, BudgetError: The model could not be asked.
     """
 
     def read(reply: str) -> str:
@@ -159,5 +168,5 @@ async def own_question(
     request = reader.prompts.render("claim_question", **fields)
     try:
         return await reader.ask(request, read, _QUESTION_TOKENS)
-    except (ProviderError, ContextWindowError, BudgetError):
-        return question  # if the model is down, the calls that follow report it
+    except UnreadableReplyError:
+        return question

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -148,20 +149,36 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
 
 
 def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
-    """Yield a gap for each disputed passage of the final answer that could not be examined again.
+    """Yield a gap for each disputed passage of the final answer that was not fully examined again.
 
     A later round may have examined the passage successfully, or removed it from the answer.
     """
-    failures: dict[str, Change] = {}
+    reasons_by_passage = dict[str, str]()
     for change in changes_of(state):
-        if change.failure is None:
-            failures.pop(change.before, None)
-        else:
-            failures[change.before] = change
-    for passage, change in failures.items():
+        reasons_by_passage.pop(change.before, None)
+        if change.failure is not None:
+            reasons_by_passage[change.before] = (
+                f"is disputed, but could not be examined again: {change.note}"
+            )
+        elif (error := _weighing_error(change)) is not None:
+            passage = change.after if change.accepted else change.before
+            reasons_by_passage[passage] = (
+                f"is disputed, but its evidence could not be weighed: {error}"
+            )
+    for passage, reason in reasons_by_passage.items():
         if passage in last.answer.text:
-            note = f"{quoted(passage)} is disputed, but could not be examined again: {change.note}"
-            yield Gap(kind=GapKind.NOT_RECONSIDERED, note=note)
+            yield Gap(kind=GapKind.NOT_RECONSIDERED, note=f"{quoted(passage)} {reason}")
+
+
+def _weighing_error(change: Change) -> str | None:
+    """Return why a ruling is missing for a dispute that weighing left open; None if none is."""
+    undecided = (
+        look.weighing
+        for look in change.looks
+        if look.weighing is not None and look.weighing.chosen is None
+    )
+    rulings = chain.from_iterable(weighing.rulings for weighing in undecided)
+    return next((ruling.error for ruling in rulings if ruling.error), None)
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:

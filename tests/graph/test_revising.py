@@ -100,6 +100,29 @@ def test_an_answer_whose_dispute_could_not_be_looked_at_again_is_checked_in_part
     assert any("no such luck" in note for note in run.notes)
 
 
+def test_a_claim_whose_question_could_not_be_asked_for_is_checked_in_part(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.broken["claim_question"] = Fault(400, message="no such luck")
+    answer = "The tower was built in 1850."
+
+    run = correct(answer, DOCUMENTS, model=model, cache=False, labeler="json", **OURS)
+
+    assert (run.answer, run.checked) == (answer, "partly")
+    assert run.verdict()["kind"] == "not_reconsidered"
+
+
+def test_a_dispute_whose_evidence_could_not_be_weighed_is_checked_in_part(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.broken["weigh"] = Fault(400, message="no such luck")
+    answer = "The lamp was lit in 1871."
+
+    run = correct(answer, TIED, model=model, cache=False, labeler="json", **OURS)
+
+    assert (run.checked, run.verdict()["kind"]) == ("partly", "not_reconsidered")
+
+
 @pytest.mark.parametrize("own_question", [True, False])
 def test_no_document_is_asked_a_follow_up_that_could_not_be_rewritten(
     world: RevisingWorld, own_question: bool
