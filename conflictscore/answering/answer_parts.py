@@ -8,7 +8,7 @@ from conflictscore.markdown import Passage, passages
 from conflictscore.records import Change, ClaimEvidence, ConflictReport, RevisionAction, Run
 
 _OPEN, _CLOSE = "\u2e28", "\u2e29"
-"""Characters that mark the start and end of a part in text to be rendered as HTML.
+"""Characters that delimit a part in text to be rendered as HTML.
 
 They are Unicode punctuation, so Markdown emphasis can begin or end right next to them.
 """
@@ -60,7 +60,7 @@ def _part(
     new_spans: Sequence[tuple[tuple[int, int], RevisionAction]],
     gaps: Sequence[tuple[int, int]],
 ) -> AnswerPart | None:
-    """Return a passage as a part with its claims and outcome, or None if no outcome applies."""
+    """Return the part for a passage, with its claims and outcome; None if no outcome applies."""
     claims = [c for c in report.claims if _meet(c.claim.passage, passage)]
     actions = [action for span, action in new_spans if _meet(span, passage)]
     is_unclaimed = any(_meet(span, passage) for span in gaps)
@@ -72,9 +72,9 @@ def _part(
 
 
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
-    """Return the answer with a mark before and after each part.
+    """Return the answer with a delimiter before and after each part.
 
-    Return None if the answer already contains such marks.
+    Return None if the answer already contains such delimiters.
     """
     if _OPEN in answer or _CLOSE in answer:
         return None
@@ -88,7 +88,7 @@ def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
 
 
 def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
-    """Return where a part's marks go: inside any code fences or outer bars of a table row."""
+    """Return where a part's delimiters go: inside code fences and a table row's outer pipes."""
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
@@ -114,7 +114,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
 
 
 def _moved_by(change: Change, changes: Sequence[Change]) -> int:
-    """Return how many characters the preceding changes of the same round shift a change by."""
+    """Return by how many characters the round's earlier changes shift this change."""
     before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 

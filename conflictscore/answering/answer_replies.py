@@ -1,4 +1,4 @@
-"""Functions that read the replies of a model and refuse any reply in an unexpected form."""
+"""Functions that read a model's replies, and reject replies in an unexpected format."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -24,12 +24,12 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300  # maximum characters of a query; a longer reply is not a query
+_QUERY_CHARS = 300  # maximum characters of a query; a longer text is not a query
 # Words about the task, such as "the new passage"; "the passage of time" is about the world.
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
-# The marks around material in our templates, which a model may copy.
+# The delimiters around material in our templates, which a model may copy.
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3  # rounds in which marks are removed, since marks may enclose marks
+_FRAMES = 3  # passes in which delimiters are removed, since they may be nested
 # Citations such as "(doc 3)" and "(documents 1, 2 and 5)".
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I
@@ -37,7 +37,7 @@ _CITATION = re.compile(
 
 
 def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
-    """Return the first part of a template's name, given the options and the way a choice is read.
+    """Return the prefix of a template's name, which depends on how a choice is read.
 
     The paper's templates take two options and expect a reply such as ``(A)``. If the choice is made
     by the probability of each letter, the reply must begin with the letter itself.
@@ -48,7 +48,7 @@ def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
 
 
 def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
-    """Return the template fields that contain the options; empty for a free-form question."""
+    """Return the template fields for the options; none for a free-form question."""
     if not options:
         return {}
     if form_of(options, by_probability=by_probability) == "multiple_choice":
@@ -120,7 +120,7 @@ def read_queries(reply: str) -> tuple[str, ...]:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Return whether a model copied a text from the request, as small models do.
+    """Return whether the model copied a text from the request, as small models often do.
 
     A final full stop does not matter: small models turn a clause of the request into a sentence. A
     text of one or two words does not count, since the match may be a coincidence.
@@ -139,11 +139,11 @@ def of_the_task(text: str, passage: str) -> bool:
 
 
 def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
-    """Remove from a replacement the prompt's marks around a passage, which models tend to copy.
+    """Remove the prompt's delimiters, which models tend to copy, from a replacement.
 
-    Small models also copy whole texts from the request with their marks: the texts in ``shown``, or
-    the original passage. Such a copy is removed together with its marks, and the rest is the
-    replacement.
+    Small models also copy whole texts from the request (those in ``shown``, or the original
+    passage) with their delimiters. Such a copy is removed with its delimiters, and what remains is
+    the replacement.
     """
     if _MARK.search(passage):
         return text
@@ -164,7 +164,7 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
 
 
 def _without_copies(text: str, shown: Collection[str]) -> str:
-    """Remove marked blocks whose text was shown: the innermost blocks first, in a few passes."""
+    """Remove delimited blocks whose text was shown: the innermost blocks first, in a few passes."""
     for _ in range(_FRAMES):
         parts, start = list[str](), 0
         opening: re.Match[str] | None = None

@@ -47,7 +47,7 @@ REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.
 
-Replies to other requests have their own forms. These parameters would break such a form or cut the
+Replies to other requests have fixed formats. These parameters would break the format or cut the
 reply short.
 """
 
@@ -130,9 +130,9 @@ class ModelAnswerer:
         *,
         max_tokens: int,
     ) -> T:
-        """Send a prompt after the conversation so far, and again if the reply is unreadable.
+        """Send a prompt after the conversation so far; send it again if the reply is unreadable.
 
-        The caller's call parameters apply, except those that suit only the text of an answer.
+        The caller's call parameters apply, except those meant only for the text of an answer.
         """
         parameters = _without_text_parameters(self.context.answer_parameters)
         if body := parameters.pop("extra_body", None):
@@ -157,7 +157,7 @@ async def ask_with_documents(
     reply_tokens: int,
     step: str,
 ) -> tuple[T, list[str]]:
-    """Ask the model with a template that has ``question``, ``documents`` and the given ``fields``.
+    """Ask the model; the template has ``question``, ``documents`` and the given ``fields``.
 
     Returns:
         The value that ``read`` returns for the reply, and notes on documents that were cut, such as

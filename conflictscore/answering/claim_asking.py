@@ -1,8 +1,8 @@
 """Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
-A short answer ("Yes.", "1871") is rewritten as one statement, since by itself it says nothing that
-a document could support. A longer answer is split into claims, and the prompt includes its
-question. If the claims leave out any text, the model is asked about that text once more.
+A short answer ("Yes.", "1871") is rewritten as one statement, since no document can support the
+answer by itself. A longer answer is split into claims, and the prompt includes its question. If the
+claims leave out part of the answer, the model is asked about that part once more.
 """
 
 import re
@@ -45,7 +45,7 @@ _Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, gi
 _Span = tuple[int, int]
 
 _LEAST_TOKENS = 160  # enough for the claims of a short answer
-_MOST_TOKENS = 2048  # so that a model that repeats itself stops
+_MOST_TOKENS = 2048  # stops a model that repeats itself
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
@@ -90,7 +90,7 @@ class AnswerClaims(NamedTuple):
 async def claims_of_answer(
     answer: str, state: RagState, context: RunContext, judge: Reader
 ) -> AnswerClaims:
-    """Split an answer into claims, by the method that suits its form and the run's settings.
+    """Split an answer into claims, by a method that depends on its format and the run's settings.
 
     Each value of a JSON answer becomes a statement. If the answer may be corrected in place, each
     claim records its passage. Passages are not needed for an answer that chooses an option, or in
@@ -144,7 +144,7 @@ async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerCl
 
 
 async def _claim_of_short(asking: "_Asking", documents: Sequence[Document]) -> AnswerClaims:
-    """Return the one statement that a short answer makes, as its claim.
+    """Return the claim that a short answer makes, as one full statement.
 
     The statement is accepted only if it says what the answer says. So nothing can be missing, and
     the model is not asked about missing text.
@@ -172,14 +172,14 @@ class _Asking:
     judge: Reader
 
     async def claims(self) -> tuple[str, ...]:
-        """Ask for claims without their places, since models find this form easier."""
+        """Ask for claims without their places, since models find this format easier."""
         return await self._ask_in(read_claims)
 
     async def placed_claims(self, *, by_model: bool) -> list[Placed]:
         """Ask for claims, and find their places in the answer.
 
         If ``by_model`` is true, the model names the place of each claim. Some small models cannot
-        keep to that form; they are then asked for the claims only. If the model does not name the
+        keep to that format; they are then asked for the claims only. If the model does not name the
         place of a claim, the claim is located by comparing words.
         """
         if by_model:
@@ -198,7 +198,7 @@ class _Asking:
         return await _ask(prompt, self.answer, read_own, self.judge)
 
     async def _ask_in(self, read_reply: _Read[C], form: str = "") -> tuple[C, ...]:
-        """Ask for claims in a given form; the prompt includes the question, if there is one."""
+        """Ask for claims in a given format; the prompt includes the question, if there is one."""
         render = self.judge.prompts.render
         parts, ours = [render("decompose", answer=material(self.answer))], [form]
         ours.append(render("decompose", answer=""))
@@ -213,7 +213,7 @@ class _Asking:
 async def _with_the_rest(
     located_claims: list[Placed], answer: str, question: str, judge: Reader
 ) -> AnswerClaims:
-    """Add claims for parts that the first claims left out, and report parts still uncovered.
+    """Add claims for parts that the first claims left out, and report any parts still not covered.
 
     The model is asked once more about the parts that no claim covers fully. If the model replies
     that these parts claim nothing, the reply is not trusted. Instead, the words of the parts decide
@@ -244,7 +244,7 @@ async def _with_the_rest(
 def _without_exchanged(
     located_claims: Sequence[Placed], answer: str, parts: Sequence[UnclaimedPart]
 ) -> list[Placed]:
-    """Leave out claims that exchange roles in an uncovered part, since the answer denies them."""
+    """Leave out claims that swap roles in an uncovered part, since the answer denies them."""
     passages_left = [answer[part.start : part.end] for part in parts if part.in_others]
     return [
         (text, span)
@@ -268,7 +268,7 @@ async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -
 
 
 def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
-    """Add those claims whose texts are new, and sort all claims by their place in the answer."""
+    """Add the claims whose text is new, and sort all claims by their place in the answer."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]
     return sorted([*located_claims, *_placed(new, answer)], key=place_order)
@@ -329,7 +329,7 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
 
 
 def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
-    """Return the informative words of an answer, without any yes or no."""
+    """Return the informative words of an answer, leaving out "yes" and "no"."""
     first = words_in(answer)[0]
     terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
     return terms if yes_or_no(first, question) is None else terms - telling_terms(first)
@@ -350,7 +350,7 @@ def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
 
 def _place(claim: str, opening: str, answer: str) -> _Span | None:
     place = place_of(claim, opening, answer)
-    if place is None and _is_short(answer):  # "No." shares no word with its claim
+    if place is None and _is_short(answer):  # "No." has no word in common with its claim
         [place] = passages(answer)
     return (place.start, place.end) if place else None
 
@@ -360,8 +360,8 @@ def _read_own(
 ) -> tuple[C, ...]:
     """Return the claims of a reply, without those about the answer or copied from the request.
 
-    Whether the rest covers the answer is decided afterwards. Raise ValueError if every claim is
-    copied and the answer states something.
+    Whether the remaining claims cover the answer is decided afterwards. Raise ValueError if every
+    claim is copied and the answer states something.
     """
     claims = read_reply(reply, answer)
     texts = [claim if isinstance(claim, str) else claim[0] for claim in claims]
@@ -374,7 +374,7 @@ def _read_own(
 
 
 def _of_the_world(claim: C, answer: str, question: str) -> C | None:
-    """Return a claim, with its place if it has one, as :func:`about_the_world` returns its text."""
+    """Apply :func:`about_the_world` to the text of a claim; its place, if any, is kept."""
     text, place = (claim, ()) if isinstance(claim, str) else (claim[0], claim[1:])
     plain = about_the_world(text, answer, question)
     if plain is None or plain == text:

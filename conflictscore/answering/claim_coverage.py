@@ -50,7 +50,7 @@ from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
-_MOST_LOOSE = 1  # maximum informative words that a refusal may add
+_MOST_LOOSE = 1  # maximum informative words in a refusal besides the usual ones
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
@@ -59,7 +59,7 @@ _YES_OR_NO = re.compile(
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
     re.IGNORECASE,
 )
-# Three words in a row, which code seldom contains.
+# Three consecutive words, which code seldom contains.
 _PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
 # Words that begin lines of code and commands, even if the line looks like prose.
 _PROGRAM = re.compile(
@@ -84,8 +84,8 @@ class UnclaimedPart(NamedTuple):
     words: tuple[str, ...]
     """Its numbers, names, negations and informative words that no claim about it contains."""
     in_others: tuple[str, ...] = ()
-    """Words that claims contain, but in another connection: they were read from other passages, or
-    have exchanged roles."""
+    """Words that claims contain, but in a different context: the claims were read from other
+    passages, or the words have swapped roles."""
 
 
 class Beyond(NamedTuple):
@@ -116,7 +116,7 @@ def gaps_of(
         answer: The answer.
         placed: The claims with their places.
         question: The question that the answer replies to.
-        failure: The reason why the model could not be asked about the rest; it is appended to each
+        failure: Why the model could not be asked about the uncovered parts; it is appended to each
             note.
         parts: The result of :func:`unclaimed_in` for these claims, if already known.
     """
@@ -275,7 +275,7 @@ def _about_denials(
     spans: Sequence[tuple[int, int] | None],
     asked: frozenset[str],
 ) -> frozenset[int]:
-    """Return the indices of the claims about any passage that denies something."""
+    """Return the indices of the claims about passages that deny something."""
     if not any(terms.negations for terms in claims) or not negations_in(answer):
         return frozenset()
     parts = passages(answer)
@@ -315,7 +315,7 @@ def states_nothing(answer: str, question: str) -> bool:
 
 
 def _data_states_nothing(answer: str, question: str) -> bool:
-    """Return whether no value of an answer in JSON states anything."""
+    """Return whether an answer in JSON states nothing in any of its values."""
     values = json_values(answer) or ()
     if not values and answer.count("{") + answer.count("[") > 1:
         return False  # it may be nested too deeply to be read
@@ -379,7 +379,7 @@ def _claims_about(
 
 
 def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
-    """Return the text of a passage that may state something.
+    """Return the part of a passage's text that may make a claim.
 
     In code, only text that reads like prose counts. In JSON, only values of several words count:
     the model was asked about each plain value ("en", true, a score) separately.

@@ -32,11 +32,11 @@ def claims_about(
     """Return, for each passage, the indices of the claims about it.
 
     A claim is about a passage if it was read from the passage, or if their common words make up
-    half of the words of the passage or of the claim. Claims repeat the question, so its words may
-    be left out of the claim's. Claims also repeat the names of their subject. So a claim is also
-    about a passage if they share two words that occur in no other passage and in at most one other
-    claim; such a word must not be a name or occur in the question. Words that occur in very many
-    passages are ignored: they identify no passage, and ignoring them keeps the time linear.
+    half of the words of the passage or of the claim. Claims repeat the question, so the question's
+    words in a claim may be ignored. Claims also repeat the names of their subject. So a claim is
+    also about a passage if they share two words that occur in no other passage and in at most one
+    other claim; such a word must not be a name or occur in the question. Words that occur in very
+    many passages are ignored: they identify no passage, and ignoring them keeps the time linear.
 
     Args:
         passages: The words of each passage.
@@ -72,13 +72,13 @@ def _add(index: int, about: Sequence[ClaimsAbout], near: Set[int], own: Set[int]
 
 
 def _with_half_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
-    """Return the passages that have at least half of some words."""
+    """Return the passages that contain at least half of the given words."""
     counts = Counter([n for word in words & telling.keys() for n in telling[word]])
     return {n for n, count in counts.items() if 2 * count >= len(words)}
 
 
 def _with_two_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
-    """Return the passages that alone have each of at least two words."""
+    """Return the passages that contain at least two words found in no other passage."""
     counts = Counter(_only_passages(words, telling))
     return {n for n, count in counts.items() if count > 1}
 
@@ -90,7 +90,7 @@ def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str
 
 
 def _only_passages(words: Set[str], telling: dict[str, list[int]]) -> list[int]:
-    """Return the number of the passage for each word that occurs in only one passage."""
+    """Return, for each word that occurs in only one passage, the number of that passage."""
     places = [telling[word] for word in words & telling.keys()]
     return [numbers[0] for numbers in places if len(numbers) == 1]
 

@@ -14,18 +14,18 @@ Placed = tuple[str, tuple[int, int] | None]
 
 # Frequent English words that are rare in other languages.
 _ENGLISH = word_set("the of and is are were with from by")
-_ARTICLE = 1  # a translation may have an article more than the passage
+_ARTICLE = 1  # a translation may have one article more than the passage
 
 
 def untranslated(
     located_claims: Sequence[Placed], answer: str, documents: Sequence[Document]
 ) -> list[Placed]:
-    """Return claims with the passage in place of a claim that was translated into English.
+    """Return the claims, replacing each claim that was translated into English by its passage.
 
     Small models translate parts of claims ("The Sellbrücke is 412 km long"), and then labelers miss
-    differences from the documents. A passage that is shorter than its claim is no full sentence, so
-    it does not replace the claim. If the documents are not in the language of the answer, a
-    translation may be better, so the claims stay as they are.
+    differences from the documents. A passage that is shorter than its claim is not a full sentence,
+    so it does not replace the claim. If the documents are not in the language of the answer, a
+    translation may be better, so the claims are not changed.
     """
     code = language_of(*(each.text for each in documents))
     # a short answer may not reveal its language
@@ -91,7 +91,7 @@ def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
 
 
 def placed_claims(located_claims: Sequence[Placed]) -> tuple[Claim, ...]:
-    """Return the claims, numbered from 1 in this order."""
+    """Return located claims as numbered claims, in the given order, starting at 1."""
     return tuple(
         Claim(number=number, text=text, passage=span)
         for number, (text, span) in enumerate(located_claims, start=1)

@@ -3,7 +3,7 @@
 A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
 bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a prefix that
 denies ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
-the claim that was checked says more than the answer, or something else. Time is linear in the
+the claim that was checked says more than the answer, or something different. Time is linear in the
 lengths of the texts.
 """
 
@@ -98,7 +98,7 @@ def qualifiers_of(claim: str) -> Qualifiers:
 
 
 def added_hedges(claim: str, answer: str) -> Iterator[str]:
-    """Yield the hedges of a claim, such as "may", that the answer does not have."""
+    """Yield the hedges of a claim, such as "may", that the answer lacks."""
     words = _words_of(claim)
     for hedges, excuses in HEDGES:
         added = words.intersection(hedges)
@@ -114,7 +114,7 @@ def _words_of(text: str) -> frozenset[str]:
 def missing_qualifiers(
     text: str, claims: Sequence[Qualifiers], claimed: frozenset[str]
 ) -> Iterator[str]:
-    """Yield the qualifiers of a passage that no claim about it has.
+    """Yield the qualifiers of a passage that all claims about it lack.
 
     Args:
         text: The passage.
@@ -152,7 +152,10 @@ def _is_denial(word: str, claimed: frozenset[str]) -> bool:
 
 
 def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
-    """Return whether claims have a number's sign, magnitude and unit, or the month of a date."""
+    """Return whether the claims state a number with this sign, magnitude and unit.
+
+    For a date, return whether they state its month.
+    """
     if stated.date is not None:
         return stated.date[1] in {*claims.months, None}
     if stated.dimension is None:
@@ -160,13 +163,13 @@ def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
         is_plain = not (any(map(str.isdigit, written)) and any(map(str.isalpha, written)))
         if stated.bare and min(stated.bare) >= 0 and is_plain:
             return True
-    elif stated.unit.casefold() in FUNCTION_WORDS:  # in "in 1871 an engineer", "an" is no unit
+    elif stated.unit.casefold() in FUNCTION_WORDS:  # in "in 1871 an engineer", "an" is not a unit
         return True
     amounts = {*_amounts(stated, with_unit=True), *_amounts(stated, with_unit=False)}
     return any(stated.dimension in claims.amounts.get(amount, ()) for amount in amounts)
 
 
 def _amounts(stated: StatedValue, *, with_unit: bool) -> Iterator[str]:
-    """Yield the possible readings of a number in a fixed notation, with or without its unit."""
+    """Yield the possible readings of a number, in a fixed notation, with or without its unit."""
     sign = "=" if with_unit else ""
     return (f"{sign}{each:.6g}" for each in (stated.readings if with_unit else stated.bare))

@@ -33,10 +33,10 @@ _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
 # A label in bold before a claim, as in "**Opening:** The museum opened in 1901."
 _LABEL = re.compile(r"\*\*(?P<label>[^*:\uff1a]{1,60})(?:[:\uff1a]\*\*|\*\*\s?[:\uff1a])\s*(?=\S)")
 _WORD = re.compile(r"[^\W\d_]+")
-_LABEL_WORDS = 3  # maximum number of words of a label that is left out
+_LABEL_WORDS = 3  # maximum number of words of a label to remove
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
-"""Letters that two forms of a word share at least, and that each has after them at most: "opening"
-and "opened", but not "internal" and "international"."""
+"""Minimum letters that two forms of a word share at the start, and maximum letters that may follow
+in each: "opening" and "opened" qualify, "internal" and "international" do not."""
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
@@ -57,14 +57,14 @@ _NO_LIST = 'the line "Claims:" was missing'
 
 
 def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
-    """Read the claims of a reply (Table 6), without bullets or duplicates.
+    """Read the claims in a reply (Table 6), without bullets or duplicates.
 
     Claims follow the line "Claims:" or another heading, or form a bulleted, numbered or JSON list.
     If there is neither a heading nor a list mark, each line is read as a claim, and at least half
     of its words must occur in the answer. Headings, parent items of nested lists and remarks to the
     reader are not claims.
 
-    Raise ValueError for a reply in another form.
+    Raise ValueError for a reply in any other format.
     """
     reply = unwrapped(reply)
     if _OTHER_FORM.search(reply):
@@ -100,7 +100,7 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
 
 
 def _without_label(text: str) -> str:
-    """Return a claim without a bold label before it, if the claim itself has the label's words.
+    """Remove a bold label before a claim, if the claim itself contains the label's words.
 
     Otherwise, the label may be the claim's subject, as in "**Ada Holm:** Built the museum." A word
     with the same letters and capitals in both may be a name, so it does not count as repeated.
@@ -116,7 +116,7 @@ def _without_label(text: str) -> str:
 
 
 def _is_other_form(word: str, own: str) -> bool:
-    """Return whether two words are forms of the same word, but are not written alike."""
+    """Return whether two words are different forms of the same word."""
     if word == own:
         return False
     word, own = word.casefold(), own.casefold()
@@ -130,8 +130,8 @@ def _is_other_form(word: str, own: str) -> bool:
 def read_placed_claims(reply: str, answer: str = "") -> tuple[tuple[str, str], ...]:
     """Read claims like :func:`read_claims`, each with the first words of its passage.
 
-    In the reply, two bars (``||``) precede these words. If the model left them out, as small models
-    do, the text for them is empty.
+    In the reply, these words follow two pipes (``||``). If the model left these words out, as small
+    models often do, they are empty.
     """
     claims: dict[str, tuple[str, str]] = {}
     for line in read_claims(reply, answer):
@@ -262,7 +262,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
 
 
 def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
-    """Return whether a line shares no word with the answer, and all others share most words."""
+    """Return whether a line has no word in common with the answer, but all others have most."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 

@@ -1,10 +1,10 @@
-"""Detection of statements that are made of words from claims about other passages.
+"""Detects statements of a passage whose words occur only in claims about other passages.
 
 "Zarafen is sold in Basel" states something that neither "Zarafen is sold by Orlo" nor "Zarafen was
-first made in Basel" says, although each of its words is in one of them. So for a name or number of
-the passage that only the claims of other passages have, one of these claims must also have a word
-that is near it in the passage. If all claims about a passage were read from other passages, this
-holds for all its words. Time is linear in the lengths of the texts.
+first made in Basel" says, although each of its words is in one of them. So if only claims of other
+passages contain a name or number of the passage, one of these claims must also contain a word that
+is near it in the passage. If all claims about a passage were read from other passages, this applies
+to every word of the passage. Time is linear in the lengths of the texts.
 """
 
 import re
@@ -19,11 +19,11 @@ from conflictscore.scripts import fold
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
 _NEARBY = 2  # words before and after a word that count as its neighbours
 _COMMON = 0.5
-"""Smallest share of the claims that have a word of the topic; such a word joins nothing."""
+"""Minimum share of claims that contain a word of the topic; such a word links no other words."""
 
 
 def topic_of(claims: Sequence[Terms]) -> frozenset[str]:
-    """Return the words that at least half of several claims have."""
+    """Return the words that occur in at least half of the claims; empty for a single claim."""
     if len(claims) < 2:
         return frozenset()
     counts = Counter([word for terms in claims for word in terms.words])
@@ -33,7 +33,7 @@ def topic_of(claims: Sequence[Terms]) -> frozenset[str]:
 def borrowed_words(
     text: str, own: Sequence[Terms], others: Sequence[Terms], ignored: Set[str]
 ) -> frozenset[str]:
-    """Return the words of a passage that its claims have only in other connections.
+    """Return the words of a passage that its claims contain only in a different context.
 
     Args:
         text: The passage.
@@ -61,13 +61,13 @@ def borrowed_words(
 
 
 def _is_joined(words: Sequence[str], place: int, claims: Sequence[Set[str]]) -> bool:
-    """Return whether a claim has a word together with one of its neighbours, if it has any."""
+    """Return whether a claim contains a word and one of its neighbours, or there are none."""
     beside = {*words[max(0, place - _NEARBY) : place], *words[place + 1 : place + 1 + _NEARBY]}
     return not beside or any(words[place] in claim and beside & claim for claim in claims)
 
 
 def _loose_pairs(words: Sequence[str], claims: Sequence[Set[str]]) -> Iterator[str]:
-    """Yield both words of each adjacent pair that claims have, but none of them together."""
+    """Yield both words of each adjacent pair that claims contain only separately."""
     all_words = set[str]().union(*claims)
     for pair in pairwise([word for word in words if word in all_words]):
         if not any({*pair} <= claim for claim in claims):

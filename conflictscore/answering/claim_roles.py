@@ -1,11 +1,12 @@
-"""Detection of claims that exchange the roles in a passage: "Dal beat Vik" for "Vik beat Dal".
+"""Detects claims that swap the roles in a passage: "Dal beat Vik" for "Vik beat Dal".
 
-Such a claim has all the words of the passage, but states something else. Two texts exchange roles
-if the words before and after the same word have changed sides, or if two auxiliaries stand between
-exchanged words. In a passage with several numbers, a claim also exchanges roles if it gives the
-number of one name to another, or if it says "from" for "until". Words such as "borders" and
-"resembles" relate both sides alike, so a text with such a word exchanges nothing. In doubt,
-nothing is exchanged. Time is linear in the lengths of the texts.
+Such a claim has all the words of the passage, but states something different. Two texts swap roles
+if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik"), or
+if the same has happened around an auxiliary ("Dal hat Vik geschlagen"). In a passage with several
+numbers, a claim also swaps roles if it gives the number of one name to a different name, or if it
+says "from" for "until". Words such as "borders" and "resembles" are symmetric, so a text with such
+a word never counts. When in doubt, the roles count as unchanged. Time is linear in the lengths of
+the texts.
 """
 
 import re
@@ -26,9 +27,9 @@ from conflictscore.answering.word_lists import (
 )
 from conflictscore.scripts import fold
 
-_NEAREST = 2  # words before and after a word that may have its roles: the parts of a name
+_NEAREST = 2  # neighbouring words that may share a word's role: the parts of a name
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
-_MOST_WORDS = 80  # words of a text that are compared; longer sentences are lists
+_MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lists
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )
@@ -44,7 +45,7 @@ class _Token(NamedTuple):
 
 
 class _Sides(NamedTuple):
-    """The stems before and after a word, in order, and who acts: the words before, after or none.
+    """The stems before and after a word, in order, and where the one who acts is named.
 
     "Dal was beaten by Vik" has its actor after the verb, and "the games were held" has none.
     """
@@ -55,7 +56,7 @@ class _Sides(NamedTuple):
 
 
 def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
-    """Return the words of a claim that have each other's roles in a passage; empty if none have.
+    """Return the words of a claim that swap their roles in a passage; empty if there are none.
 
     Only a claim whose informative words all occur in the passage is compared.
     """
@@ -89,7 +90,7 @@ def _has_object_first(tokens: Sequence[_Token]) -> bool:
 
 
 def _around_a_word(own: Sequence[_Token], theirs: Sequence[_Token]) -> list[str]:
-    """Return words that are on the other side of a word that both texts have.
+    """Return words that have moved to the other side of a word that both texts contain.
 
     If the texts share several names, only names are compared.
     """
@@ -177,7 +178,7 @@ def _auxiliary_pairs(tokens: Sequence[_Token]) -> Iterator[tuple[str, str, str]]
 
 
 def _with_another_number(claim: str, passage: str) -> list[str]:
-    """Return a name and a number that a claim joins although the passage gives it to another name.
+    """Return a name and its number in a claim, if the passage gives the number to a different name.
 
     Only passages whose clauses each have a number and a name are compared.
     """
@@ -191,7 +192,7 @@ def _with_another_number(claim: str, passage: str) -> list[str]:
 
 
 def _numbered_clauses(passage: str) -> list["_Clause"]:
-    """Return the clauses with numbers, if each of them has a name too; else none."""
+    """Return the clauses with numbers if each of them also has a name; otherwise none."""
     clauses = [clause for part in _JOINT.split(passage) if (clause := _clause(part)).numbers]
     is_clear = all(clause.names for clause in clauses) and not _RESPECTIVELY.search(passage)
     return clauses if is_clear else []

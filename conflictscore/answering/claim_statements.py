@@ -1,4 +1,4 @@
-"""Decides whether words of a passage that are in no claim state something.
+"""Decides whether the words of a passage that no claim contains state something.
 
 A heading, a question or the lead-in of a list may have some such words without stating anything.
 Time is linear in the length of the passage.
@@ -23,7 +23,7 @@ _PRESUMING = re.compile(
     r"|pourquoi|por qu\u00e9|perch\u00e9)\b",
     re.IGNORECASE,
 )
-"""Matches a question that takes something for true: "Why is it deadly?"."""
+"""Matches a question that presupposes something: "Why is it deadly?"."""
 _STATING = re.compile(
     r"\W*(?!(?:what|when|where|which|who|why|how|if|was|wann|wo|wer|warum|wie|welche\w?|que|quand"
     r"|o\u00f9|qui|pourquoi|comment|qu\u00e9|cu\u00e1ndo|d\u00f3nde|qui\u00e9n|c\u00f3mo)\b)"
@@ -60,7 +60,7 @@ QUESTION_MARKS = "?\u037e\u061f\uff1f"
 def says_something(
     answer: str, part: Passage, text: str, own: Terms, loose: frozenset[str]
 ) -> bool:
-    """Return whether the informative words that are in no claim are enough to state something."""
+    """Return whether the informative words that no claim contains are enough to state something."""
     is_question = answer[part.end - 1] in QUESTION_MARKS
     if is_question or is_label(answer, part):
         states = _PRESUMING.match(text) if is_question else _is_stating(text)
@@ -91,9 +91,9 @@ def _has_own_clause(text: str, loose: frozenset[str]) -> bool:
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """Return the length of the longest run of words in a text that are in no claim.
+    """Return the length of the longest sequence of words in a text that no claim contains.
 
-    Words that state nothing do not interrupt the run.
+    Words that state nothing do not interrupt the sequence.
     """
     most = count = 0
     for term in telling_words(text):

@@ -18,13 +18,13 @@ from conflictscore.answering.word_lists import (
 )
 from conflictscore.scripts import fold, spaced_out, terms_in
 
-_SMALL = 20  # largest number with a word of its own, other than a multiple of ten
+_SMALL = 20  # largest number with its own word, other than multiples of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 # Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
 # Citations such as "[3]", "[1, 2]" and "(see document 4)". A colon after the bracket marks the
-# definition of a footnote, which is no citation.
+# definition of a footnote, which is not a citation.
 _CITATION = re.compile(
     r"\[\^?\d{1,3}(?:[ ,;\u2013-]{1,3}\d{1,3}){0,20}\](?!:)"
     r"|[\[(](?:see |per )?(?:documents?|docs?|sources?|passages?|refs?|cites?|quellen?|dokumente?)"
@@ -49,7 +49,7 @@ _POINTING = re.compile(
     r"|the (?:first|second|third|last|next) (?:item|point|option|case|step|part))\b",
     re.IGNORECASE,
 )
-"""Matches phrases that refer back or join clauses; a number word in them is not a number."""
+"""Matches phrases that refer back or join clauses; their number words are not numbers."""
 _APOSTROPHE = "['\u2019]"
 _PHRASE = re.compile(
     r"\b(?:{})\b".format("|".join(re.escape(p).replace("'", _APOSTROPHE) for p in PHRASES)),
@@ -107,7 +107,7 @@ def plain_text(text: str) -> str:
     return text
 
 
-# the same claims and passages are compared again after the model is asked about the rest
+# the same claims and passages are compared again after the model is asked about uncovered parts
 @lru_cache(maxsize=256)  # each claim is compared with many passages
 def terms_of(text: str, *, names: bool) -> Terms:
     """Return the terms of a text.
@@ -132,7 +132,7 @@ def telling_words(text: str) -> Iterator[str]:
             yield stem_of(term)
 
 
-@lru_cache(maxsize=4096)  # the words of a language repeat
+@lru_cache(maxsize=4096)  # the same words keep occurring
 def stem_of(word: str) -> str:
     """Return the stem of a word in any script; case is ignored."""
     bare = spaced_out(fold(word)).strip("'")
@@ -151,7 +151,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def small_numbers(text: str) -> frozenset[str]:
-    """Return the numbers below a hundred that a text writes as words, converted to digits."""
+    """Return the numbers below a hundred that are written as words, converted to digits."""
     words = _WORD.findall(fold(text))
     return frozenset(_NUMBER_WORDS[word] for word in words if word in _NUMBER_WORDS)
 

@@ -18,7 +18,7 @@ from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 128  # room for a full question, even if the original is only "And in 1931?"
-_MOST_TOKENS = 1024  # so that a model that repeats itself stops
+_MOST_TOKENS = 1024  # stops a model that repeats itself
 _TOKENS_PER_TOKEN = 2
 """Reply tokens per token of the question.
 
@@ -28,7 +28,7 @@ question.
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
-_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; the documents need the rest
+_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; documents get the remainder
 _FRAME_TOKENS = 4  # tokens that a chat message needs in addition to its text
 
 
@@ -89,8 +89,8 @@ async def stand_alone_question(
 ) -> str:
     """Return the question, rewritten by a model so that it is clear without the conversation.
 
-    The model that answers is asked first. If it fails and the judge is another model, the judge is
-    asked too: no document can be asked a question that only the conversation explains.
+    The model that answers is asked first. If it fails and the judge is a different model, the judge
+    is asked too, since a question that depends on the conversation cannot be put to documents.
     """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))

@@ -6,7 +6,7 @@ architect, but the tower burned in 1931") states something.
 
 import re
 
-_LOOKED_AT = 2000  # characters of a text that are read; refusals are far shorter
+_LOOKED_AT = 2000  # maximum characters of a text to read; refusals are far shorter
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _REFUSALS = re.compile(
     r"\bi (?:really )?(?:do not|don['\u2019]?t) (?:really |actually )?know\b"
@@ -55,7 +55,7 @@ _REFUSALS = re.compile(
 )
 """Matches words with which a speaker refuses to answer, or admits not knowing the answer.
 
-The subject of each phrase is "I" or the documents, so claims about other people do not match.
+The subject of each phrase is "I" or the documents, so statements about other people do not match.
 """
 _GREETINGS = re.compile(
     r"\s*(?:hello|hi|hey|good (?:morning|evening|day)|thank(?:s| you)|you['\u2019]?re welcome"
@@ -85,7 +85,7 @@ _NEXT_STATEMENT = re.compile(
     r"|mais|pourtant|toutefois|pero|aunque|ma|però|mas|porém|maar|men|ale|но)[\s,]|[,\uff0c。]\s?但",
     re.IGNORECASE,
 )
-# Words with which a speaker addresses the user, or speaks about itself.
+# Words with which the speaker addresses the user or refers to itself.
 _OF_DIALOGUE = re.compile(
     r"\b(?:you|your|(?-i:I)|me|my|we|us|please|ich|mir|mich|sie|ihnen|ihre?|wir|bitte|je|moi|vous"
     r"|votre|nous|usted|yo|por favor|io|mi|eu|você|ik|mij|uw|jag|du|jeg|я|вы|вас)\b",
@@ -124,7 +124,7 @@ def asserts_nothing(text: str) -> bool:
 
 
 def _states_something(clause: str) -> bool:
-    """Return whether a clause beside a refusal is a statement about the world."""
+    """Return whether a clause next to a refusal is a statement about the world."""
     if _REFUSALS.search(clause) or _OF_DIALOGUE.search(clause):
         return False
     n_words = len(clause.split())

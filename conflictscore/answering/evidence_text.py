@@ -74,7 +74,7 @@ def conflict_details(
     """Return a claim's supporting and contradicting documents with their passages (Table 13).
 
     Every document has a line, including copies. The passage is the judge's quotation if the
-    document contains it in one piece, otherwise the passage found by
+    document contains it in one place, and otherwise the passage found by
     :func:`~conflictscore.labelers.quotes.passage_of`. If weights are given, the documents with the
     highest weights come first on each side.
     """

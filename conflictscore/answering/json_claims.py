@@ -13,10 +13,10 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
 
-_A_REQUEST = 40  # values in one request, so that a reply has at most about 2,500 tokens
-_MOST_VALUES = 400  # so that one answer causes at most 10 requests
-_VALUE_CHARS = 2000  # characters shown of a value
-# Reply tokens: for the form, and for each value in addition to half a token per character.
+_A_REQUEST = 40  # values per request, so that a reply has at most about 2,500 tokens
+_MOST_VALUES = 400  # maximum values of an answer: at most 10 requests
+_VALUE_CHARS = 2000  # maximum characters of a value to show
+# Reply tokens: a fixed number, plus a number for each value and half a token per character.
 _TOKENS, _TOKENS_A_VALUE = 64, 60
 # A numbered line of a reply, such as "3. The mine closed in 1931".
 _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
@@ -62,7 +62,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
 
 def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
-    """Yield notes on values beyond the limit, and on values that run to several sentences."""
+    """Yield notes on values beyond the limit, and on values of several sentences."""
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
@@ -91,7 +91,7 @@ def disputed_values(attempt: Attempt) -> Iterator[str]:
 
 
 def _tells(answer: str, leaf: JsonValue) -> bool:
-    """Return whether a value may state something: it has a letter or digit and is no address."""
+    """Return whether a value may state something: it has a letter or digit and is not a URL."""
     text = said_by(answer[leaf.start : leaf.end])
     return any(map(str.isalnum, text)) and not text.startswith(("http://", "https://"))
 

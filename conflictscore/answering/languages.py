@@ -1,7 +1,7 @@
 """Words of each language that deny, that mean yes or no, or that report that sources disagree.
 
-A language is recognised by its script or its most frequent words. A text in any other language is
-compared by its words alone, and no sentence is added to it.
+A language is recognised by its script or its most frequent words. Texts in any other language are
+compared by their words alone, and no sentences are added to them.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from conflictscore.scripts import word_set
 
-_LOOKED_AT = 2000  # characters of a text that are read to recognise its language, to save time
+_LOOKED_AT = 2000  # maximum characters read to recognise the language of a text, to save time
 
 
 class Language(NamedTuple):
@@ -225,14 +225,14 @@ _SPACED_DENIALS = frozenset[str]().union(
 ) - {"no", "ni", "e", "ne", "ej"}
 """Denials in languages other than English, for texts of unknown language. Excluded are words with
 another meaning elsewhere, such as "no" (Portuguese for "in the") and "ni" (Swedish for "you")."""
-# Denials in languages without spaces, which are sought within words.
+# Denials in languages without spaces; the search for them includes parts of words.
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
     "zh": re.compile("[不没沒無无未]"),
 }
 
 
-@lru_cache(maxsize=256)  # several rules ask for the language of the same texts
+@lru_cache(maxsize=256)  # several rules need the language of the same text
 def language_of(*texts: str) -> str | None:
     """Return the code of the language of several texts; None if it is uncertain.
 
@@ -290,7 +290,7 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """Return the language of a bare yes or no: the hints' language, or the only one with it."""
+    """Return the language of a bare yes or no: that of the hints, or the only one that has it."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)
