@@ -54,7 +54,7 @@ async def write_anew(
 
 
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
-    """Map each way of choosing that needs no model to the number of the claim that it chooses.
+    """Return the number of the claim that each method chooses, for the methods that need no model.
 
     Raise ValueError if no claim is disputed.
     """

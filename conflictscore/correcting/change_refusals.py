@@ -98,7 +98,7 @@ class _Case:
 
     @property
     def loses_coverage(self) -> bool:
-        """Return whether a smaller share of the passage's pairs than before has a label."""
+        """Return whether the share of the passage's pairs that have a label has fallen."""
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:
@@ -107,7 +107,7 @@ class _Case:
 
 
 def _refusal_of_whole(case: _Case) -> str | None:
-    """Return why a whole new answer without second looks is refused; None if it is accepted."""
+    """Return why a whole new answer, made without second looks, is refused; None if accepted."""
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
@@ -217,7 +217,7 @@ def _misstated(
 def _says_in_another_language(
     after: str, rival: Candidate, own: Candidate, new: Sequence[ClaimEvidence]
 ) -> bool:
-    """Return whether a passage states in one language what a document states in another.
+    """Return whether a passage states what a document in a different language states.
 
     The passage must contain the names and numbers that are in the rival but not in the claim. A
     document that votes for the rival must also support one of the claims of the passage.
@@ -246,7 +246,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
 
 
 def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
-    """Return whether a passage has, in any notation, each value by which a side differs."""
+    """Return whether a passage contains, in any notation, each value by which the side differs."""
     own = look.sides[0].claim.text
     side_values = values_in(statement)
     stated_values = values_in(after)

@@ -36,11 +36,11 @@ _FEW_PASSAGES = 2
 """Maximum number of passages of an answer whose only claim is assumed to answer the question.
 
 Two passages allow for the claim and a sentence that introduces it. In a longer answer, the model
-must have overlooked other claims, so the only claim it listed may be about anything.
+must have overlooked other claims, so the only listed claim may not answer the question.
 """
 _AROUND_CHARS = 1500
-"""Number of characters of the preceding text that the model sees when it rewrites a passage. The
-text shows the style, and which nouns the passage's pronouns refer to."""
+"""Number of characters of the preceding text that the model sees when it rewrites a passage. This
+text shows the style, and the nouns that the passage's pronouns refer to."""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 """Lower and upper limit for the reply tokens of a rewritten passage, which may be one sentence
 longer than the old passage."""
@@ -133,7 +133,7 @@ def _disputes_in(last: Attempt) -> list[_Dispute]:
 
 
 def _notes_on_unplaced(last: Attempt, disputes: Sequence[_Dispute]) -> Iterator[str]:
-    """Yield a note for each disputed claim that no passage makes, so that nothing corrects it."""
+    """Yield a note for each disputed claim that stays uncorrected because no passage makes it."""
     examined = {claim.claim.number for dispute in disputes for claim in dispute.claims}
     for number in last.report.disputed if last.report else ():
         if last.report and number not in examined:
@@ -161,7 +161,7 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # a document gives one statement as its answer, which cannot replace true, false or several
+        # a document's answer is one statement, which cannot replace true, false or several
         # sentences
         if before in _TRUTH_VALUES or is_prose(before):
             why = "True, false and values of several sentences are not replaced."
@@ -187,7 +187,7 @@ def _put_in(
     answer: str,
     context: RunContext,
 ) -> Change:
-    """Put the proposed text into a change, if the text fits in place of the passage.
+    """Add the proposed text to a change, if the text fits in place of the passage.
 
     Args:
         change: The change, with its looks but without a new text.
@@ -215,7 +215,7 @@ def _put_in(
         problem = _invented(shown_text, text, proposal)
         text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
-    if problem and is_value:  # not a failure, so the problem is added to the reason
+    if problem and is_value:  # this is not a failure, so the problem is added to the reason
         return change.model_copy(update={"reason": f"{change.reason} The value stays: {problem}."})
     if problem:
         return change.model_copy(update={"accepted": False, "note": problem})
@@ -231,7 +231,7 @@ def _action(looks: Sequence[SecondLook]) -> RevisionAction:
 
 
 def _invented(before: str, text: str, proposal: NewPassage) -> str | None:
-    """Return why a new value is refused; None if the candidates contain all its words.
+    """Return why a new value is refused; None if all its words occur in the candidates.
 
     The value may come from a model that wrote more than it was asked for.
     """
@@ -253,7 +253,7 @@ def _stands_elsewhere(
 ) -> bool:
     """Return whether a passage makes no other claim and another passage says the same.
 
-    If so, the passage can be removed. A passage that describes a dispute is never removed.
+    Such a passage can be removed. A passage that describes a dispute is never removed.
     """
     if dispute.others or any(look.decision != "replace" for look in looks):
         return False
@@ -321,7 +321,7 @@ async def _written(
         if copied(new, ours, text):
             raise ValueError(f"the new passage, “{excerpt(new)}”, is copied from the request")
         if of_the_task(new, text):
-            raise ValueError(f"the new passage, “{excerpt(new)}”, talks about the passage itself")
+            raise ValueError(f"the new passage, “{excerpt(new)}”, is about the passage itself")
         if not new:
             raise ValueError("it was empty")
         if not differs(text, new):

@@ -94,17 +94,17 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _look_by_wording(
     claim: ClaimEvidence, passage: str, looking: Looking
 ) -> SecondLook | None:
-    """Return a look that replaces a claim by its plain rival; None if there is none that wins.
+    """Return a look that replaces a claim by its plain rival; None if no plain rival wins.
 
     Only embedded models need this. A capable judge sees the difference, and also sees whether the
-    documents are about another thing.
+    documents are about something else.
     """
     if not (looking.judge.model.is_local and looking.is_labelled_by_embedded):
         return None
     rival = await plain_rival_of(claim, passage, looking)
     if rival is None:
         return None
-    # the labels must agree too, since the documents that vote are those that support the rival
+    # the labels must agree too, since only documents that support the rival vote for it
     [evidence] = await labelled([Claim(number=1, text=rival.statement)], looking)
     statements, given_by = (claim, evidence), ((), rival.given_by)
     candidates = tallied(statements, given_by, looking.duplicates, looking.weights)
@@ -119,7 +119,7 @@ async def _look_by_wording(
         decision="replace",
         decided_by="wording",
         outcome=LookOutcome.VOTE,
-        why=f"Documents state the same with another quantity: {new} against {own}.",
+        why=f"Documents state the same with a different quantity: {new} against {own}.",
     )
 
 
@@ -182,15 +182,19 @@ def _decided(
 
 
 def _if_refuted(claim: ClaimEvidence) -> str:
-    """Return a sentence that says that documents refute a claim; empty if they do not."""
+    """Return a sentence saying that documents refute a claim; empty if they do not."""
     is_refuted = claim.contradicts and not claim.supports
     return "Documents contradict it, and none supports it. " if is_refuted else ""
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
-    """Return the new fields of a look that was decided by weighing."""
+    """Return the updated fields of a look that was decided by weighing."""
     is_rival = weighing.chosen == rival
-    how = "By the documents' dates" if weighing.by_date else "By the evidence, not by number"
+    how = (
+        "By the documents' dates"
+        if weighing.by_date
+        else "By the evidence, not by the number of documents"
+    )
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
     verdict = f"{sides}." if is_rival else f"{sides}; the second is kept."
     return {
@@ -213,7 +217,7 @@ def _without_rival(look: SecondLook) -> SecondLook:
     if explanation := _explained(look):
         update = explanation
     elif Relation.ANOTHER_THING in of_relation:
-        why = "The documents that seem to contradict it are about another thing."
+        why = "The documents that seem to contradict it are about something else."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
     elif same and (own.supports or same.issuperset(own.contradicts)):
         why = "The answer already contains what seems to contradict it."
@@ -231,9 +235,9 @@ def _without_rival(look: SecondLook) -> SecondLook:
 
 
 def _explained(look: SecondLook) -> dict[str, object]:
-    """Return the new fields of a look that explains several things with the same name.
+    """Return the updated fields of a look that explains several things with the same name.
 
-    There are no new fields if no document supports an answer about another thing.
+    Nothing is updated if no document supports an answer about a different thing.
     """
     things = _backed_things(look)
     if not things or not look.candidates[0].evidence.supports:
@@ -248,7 +252,7 @@ def _explained(look: SecondLook) -> dict[str, object]:
 
 
 def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
-    """Return the new fields of a look whose hedge also names other things with the same name."""
+    """Return the updated fields of a look whose hedge also names things with the same name."""
     things = _backed_things(look)
     names = f" Several things have this name: {_names_of(things)}." if things else ""
     return {"related": _related_with(things, look), "why": f"{why}{names}"}

@@ -23,15 +23,16 @@ from conflictscore.labelers.nli.word_for_word import sentences_of
 from conflictscore.records import Document
 from conflictscore.values import StatedValue, all_values_in, values_in
 
-# Characters of a document that are searched. In a longer text, words of the question also occur by
+# Maximum characters of a document to search. In a longer text, words of the question also occur by
 # chance, far from the fact.
 _LOOKED_AT = 2000
 _ROUNDED = 0.05
-"""Relative difference up to which a quantity agrees with a rounded one; chosen by hand."""
+"""Maximum relative difference between a quantity and its rounded value; chosen by hand."""
 _OTHER_SCALE, _OTHER_NUMBER = 10.0, 3.0
-"""How many times larger a quantity out of scale is, and its number without the unit. Of 201 pairs
-of quantities in the corpus that contradict each other, 12 have the first ratio. All but one of
-these have numbers that are nearly equal, or two readings ("€412 million" and "391" in a table)."""
+"""Minimum ratios between a quantity out of scale and the claim's quantity: of the quantities with
+their units, and of the bare numbers. Of 201 pairs of quantities in the corpus that contradict each
+other, 12 exceed the first ratio. In all but one of these, the numbers are nearly equal, or one text
+is read in two ways ("€412 million" and "391" in a table)."""
 _SECONDS_A_YEAR = 365.25 * 86400  # years have a dimension of their own, since months do not divide
 _MONTH = "(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]{0,7}"
 # Words by which a sentence says that a quantity holds only in some cases, held in the past, or may
@@ -46,7 +47,7 @@ _LIMITED = re.compile(
     rf"|from {_MONTH} (?:to|until|till|through) {_MONTH})\b",
     re.IGNORECASE,
 )
-# Words by which such a sentence may go on to say what holds in general, or at present.
+# Words that may introduce, in such a sentence, what holds in general or at present.
 _GENERAL = re.compile(
     r"\b(?:now|today|currently|otherwise|normally|jetzt|heute|sonst|maintenant|aujourd['\u2019]hui"
     r"|actuellement|sinon|ahora|hoy|adesso|oggi|agora|hoje)\b",
@@ -87,7 +88,7 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
 
 
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
-    """Return whether another part of the answer already contains the value of a rival.
+    """Return whether a different part of the answer already contains the value of a rival.
 
     If so, the rival's value belongs to a different fact, which the answer already states.
     """
@@ -151,7 +152,7 @@ def holds_only_in_part(document: Document, rival: str, claim: str, question: str
 
 
 def _is_limited(sentence: str, *, is_present: bool) -> bool:
-    """Return whether a sentence is about some cases only, or about a past year.
+    """Return whether a sentence is only about some cases, or about a past year.
 
     ``is_present`` says whether the claim is about the present.
     """
@@ -164,7 +165,7 @@ def _is_limited(sentence: str, *, is_present: bool) -> bool:
 
 
 def is_out_of_scale(rival: str, claim: str, claim_question: str) -> bool:
-    """Return whether a rival's quantity is of another scale than a claim's: "30 h", "3 years".
+    """Return whether a rival's quantity is on a different scale from a claim's: "30 h", "3 years".
 
     A small reader often takes such a quantity from a statement about something else. "50 g" for
     "50 mg" is not out of scale, since the numbers agree.
@@ -177,7 +178,7 @@ def is_out_of_scale(rival: str, claim: str, claim_question: str) -> bool:
 
 
 def _only_quantity(text: str, question: str) -> StatedValue | None:
-    """Return the only quantity that a text adds to its question; no date and no temperature."""
+    """Return the only quantity that a text adds to its question; None for a date or temperature."""
     added = _beyond(values_in(text), values_in(question))
     if len(added) != 1 or added[0].date is not None or added[0].is_year:
         return None

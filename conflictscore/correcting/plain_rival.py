@@ -1,10 +1,10 @@
-"""Finds the plain rival of a refuted claim: the claim itself, with another quantity.
+"""Finds the plain rival of a refuted claim: the claim itself, with a different quantity.
 
 If a sentence of a document says "Adults take 50 mg", and the claim says "Adults take 50 g", the
 sentence itself is what the document says instead. Embedded models are too small to be trusted with
-such a difference, and here no model is needed to see it. The rules are strict, since a right answer
-made wrong is worse than a wrong one left: in doubt, there is no plain rival, and the documents are
-queried as usual.
+such a difference, and here no model is needed to see it. The rules are strict, since spoiling a
+correct answer is worse than leaving a wrong one. When in doubt, no plain rival is assumed, and the
+documents are queried as usual.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from conflictscore.scripts import fold, word_set
 from conflictscore.values import StatedValue, all_values_in, values_in
 
 _CLOSE = 0.1
-"""Relative difference up to which values in different units may be one rounded value, such as "60
-miles" and "100 km". The number was chosen by hand."""
+"""Maximum relative difference between values in different units that may be the same value,
+rounded, such as "60 miles" and "100 km". The number was chosen by hand."""
 _WORD = re.compile(r"[^\W_]+")
 # Words that may follow an amount. Any other word may be a noun that the amount describes, as in
 # "the 5 km race", where the amount only says which race is meant.
@@ -54,7 +54,7 @@ _PRONOUNS = word_set("it he she they this that these those we you i er sie es wi
 
 
 class PlainRival(NamedTuple):
-    """A claim with another quantity, and the documents that state it in the claim's own words."""
+    """A claim with a different quantity, and the documents that state it in the claim's words."""
 
     statement: str
     given_by: tuple[int, ...]
@@ -63,9 +63,9 @@ class PlainRival(NamedTuple):
 async def plain_rival_of(claim: ClaimEvidence, passage: str, looking: Looking) -> PlainRival | None:
     """Return the plain rival of a claim that documents refute; None if there is none.
 
-    Each document that contradicts the claim must state the same other quantity, in a sentence that
-    otherwise repeats the whole claim word for word. No document may support the claim, repeat it,
-    or be without a label.
+    All documents that contradict the claim must state the same new quantity, each in a sentence
+    that otherwise repeats the whole claim word for word. No document may support or repeat the
+    claim, and every document must have a label.
     """
     text = claim.claim.text
     is_refuted = claim.contradicts and not claim.supports and not claim.unlabelled
@@ -99,7 +99,7 @@ def _plain_rival(claim: ClaimEvidence, looking: Looking) -> PlainRival | None:
 
 
 class _Repetition(NamedTuple):
-    """The value of a claim, and the one that a sentence that repeats the claim has in its place."""
+    """A claim's value, and the value that replaces it in a sentence that repeats the claim."""
 
     own: StatedValue
     new: StatedValue
@@ -107,7 +107,7 @@ class _Repetition(NamedTuple):
 
 
 def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]:
-    """Yield the sentences of a document that repeat a whole claim, with any values.
+    """Yield the sentences of a document that repeat a whole claim, whatever their values.
 
     Yield None for a sentence that has the claim's own values, or that does not state the claim
     plainly, but asks about it, for example.
@@ -125,7 +125,7 @@ def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]
 
 
 def _agreed_by(of_documents: Sequence[Sequence[_Repetition | None]]) -> _Repetition | None:
-    """Return what each document says instead of a claim's value; None unless all say the same."""
+    """Return what the documents say instead of a claim's value; None unless all say the same."""
     if not all(of_documents):
         return None
     first, *more = (each for of_document in of_documents for each in of_document)
@@ -136,7 +136,7 @@ def _agreed_by(of_documents: Sequence[Sequence[_Repetition | None]]) -> _Repetit
 
 
 def _states(document: Document, own: StatedValue) -> bool:
-    """Return whether a document states the claim's value anywhere, perhaps of another case."""
+    """Return whether a document states the claim's value anywhere, even about something else."""
     return any(own.agrees(each) for each in all_values_in(f"{document.title}. {document.text}"))
 
 
@@ -182,7 +182,7 @@ def _is_time(stated: StatedValue) -> bool:
 
 
 def _is_counted(word: str, question: str) -> bool:
-    """Return whether a question asks how many of the things there are that a word names.
+    """Return whether a question asks how many things of the named kind there are.
 
     Otherwise, a number without a unit may be a name, as in "Route 7".
     """
@@ -192,7 +192,7 @@ def _is_counted(word: str, question: str) -> bool:
 
 
 def _may_be_rounded(own: StatedValue, new: StatedValue) -> bool:
-    """Return whether two values in different units may be one value, rounded."""
+    """Return whether two values in different units may be the same value, rounded."""
     if own.dimension != new.dimension or own.unit == new.unit or own.digits == new.digits:
         return False
     pairs = ((a, b) for a in own.readings for b in new.readings)

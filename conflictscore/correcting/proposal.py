@@ -98,7 +98,7 @@ def _with_winners(
     *,
     alone: bool,
 ) -> tuple[str, list[Correction]]:
-    """Put in the winners that need no model; return the text and the corrections that need one."""
+    """Insert the winners that need no model; return the text and the corrections that need one."""
     text, pending, done = passage, list[Correction](), set[tuple[str, str]]()
     exchanges = {look.candidates[0].statement: exchanged(look) for look in looks}
     for look in looks:

@@ -1,8 +1,8 @@
-"""Asks each document separately for its answer, so that no side of a dispute affects another.
+"""Asks each document separately for its answer, so that the sides do not affect each other.
 
 A reader is a model that answers a question from one document. It does not see the earlier answer or
-other documents, since a model tends to repeat an answer that it sees. Its prompt does not offer
-"not stated" as a reply, since models would use that reply too often. Invented answers are rejected
+other documents, since models tend to repeat an answer that they see. Its prompt does not offer "not
+stated" as a reply, since models would use that reply too often. Invented answers are rejected
 later.
 """
 
@@ -149,8 +149,8 @@ async def own_question(
 ) -> str:
     """Ask for the question that a claim answers; it is used if the user's question is broader.
 
-    ``secret`` has the numbers that the question must not contain, since it should ask for them.
-    Return the user's question if the model writes no such question.
+    ``secret`` contains the numbers that the question should ask for and so must not reveal. Return
+    the user's question if the model writes no such question.
 
     Raises:
         ProviderError, ContextWindowError, BudgetError: The model could not be asked.

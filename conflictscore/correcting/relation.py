@@ -3,13 +3,14 @@
 A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
 version of the subject. So each document is queried separately, and each reply is put into one of
 four classes: *the same* as the claim, a *rival* (a different answer to the claim's own question),
-about *another thing*, or *nothing*. Only rivals can get votes or be put into the answer.
+about *another thing*, or *nothing* (no answer). Only rivals can get votes or be put into the
+answer.
 
 Three methods are tried, the cheapest first. The first compares the statements. The second labels
 the reply against the answer, as if the answer were a document; if the label is SUPPORTS, the answer
 already states the reply. The third asks a capable judge that sees the claim, its answer and the
 documents. If the models are embedded, the third method instead compares the words that each
-document uses for its fact and its subject. In doubt, a reply does not count as a rival.
+document uses for its fact and its subject. When in doubt, a reply does not count as a rival.
 """
 
 import re
@@ -38,8 +39,8 @@ from conflictscore.values import values_in
 # Maximum number of statements compared with a claim in one call. Later statements were given by
 # fewer documents, and each statement adds a passage of its document to the prompt.
 _MOST_COMPARED = 6
-_TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: for the form, and for each line
-# A line of the judge's reply, such as "Statement 2: RIVAL | the 1951 novel".
+_TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: a fixed number, and one per line
+# Matches a line of the judge's reply, such as "Statement 2: RIVAL | the 1951 novel".
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"
     r"(?P<relation>SAME|RIVAL|CORRECTS|CORRECTED|OTHER|NOTHING)\b[*_ \t.]{0,4}(?P<things>\|.*)?",
@@ -114,7 +115,7 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """Return the indices of replies that the answer, labelled like a document, supports.
+    """Return the indices of replies that the answer supports when it is labelled like a document.
 
     This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
     answer must also contain every value of the reply, since the label of a small encoder is not
@@ -225,7 +226,7 @@ async def _judged(
 
 
 class RelationVerdict(NamedTuple):
-    """The verdict that one line of a judge's reply states.
+    """The verdict in one line of a judge's reply.
 
     The names in it are untrusted, so a name is used only if it appears in a document.
     """

@@ -16,7 +16,7 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.scripts import word_set
 
-_QUESTION_CHARS = 2000  # number of characters of a question that are read
+_QUESTION_CHARS = 2000  # maximum characters of a question to read
 _ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"
 _ENUMERATED_CHARS = 24  # maximum characters of such a list item
 _UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
@@ -37,7 +37,7 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 """Matches the beginning of a clause that says when something is allowed or necessary."""
-# The places where a clause may end: punctuation, dashes, and conjunctions.
+# Where a clause may end: punctuation, dashes, and conjunctions.
 _BOUNDARY = re.compile(
     "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
     "|[ \t]{1,4}(?:-{1,2}|[/|])[ \t]{1,4}"
@@ -69,7 +69,7 @@ _DUTY = word_set(
     " recommended advised muss müssen soll sollen sollte sollten"
     " darf dürfen doit doivent faut peut peuvent debe deben puede pueden deve devono devem può"
 )
-# Words by which a text gives an order.
+# Words of instructions.
 _ORDERED = word_set(
     "must should shall ought please müssen muss sollen sollte bitte doit doivent faut debe deben"
     " deve devono devem moet moeten"
@@ -147,8 +147,9 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
     """Return the clauses of a rival that answer a claim's question, as one sentence.
 
     A clause is removed if it says something new in ordinary words, or if it tells the reader to do
-    something. Names, numbers and short list items are kept. In an answer to "why" or "how", and of
-    the conditions of a permission or duty, only instructions are removed.
+    something. Names, numbers and short list items are kept. If the question asks "why" or "how", or
+    if the clause is a condition of a permission or duty, it is removed only if it is an
+    instruction.
 
     Return None if the only clause that answers the question is an instruction that the claim does
     not mention.
@@ -185,7 +186,7 @@ def is_name(title: str, *, of_file: bool = False) -> bool:
 
     A name can contain years. Since a statement can be in any language, a name of several words is
     in ASCII, and its words are capitalised, apart from words such as "of" and usual words of titles
-    such as "report". The names of files (``of_file``) are free in this.
+    such as "report". These restrictions do not apply to file names (``of_file``).
     """
     title = unicodedata.normalize("NFKC", without_invisibles(title))
     words = _words(title)
@@ -243,7 +244,7 @@ def _clauses_of(text: str) -> list[_Clause]:
 
 
 def _answering(clauses: list[_Clause], known_terms: frozenset[str]) -> int | None:
-    """Return the index of the clause that shares most words with the claim and the question.
+    """Return the index of the clause that shares the most words with the claim and the question.
 
     Return None if there are no clauses. If there is a tie, the first clause is chosen. A clause
     that is an instruction is chosen only if all the others are too.
@@ -270,7 +271,7 @@ def _is_rider(
 ) -> bool:
     """Return whether a clause is not part of the answer: an instruction, or a further statement.
 
-    Only instructions are riders if the question is open, and among the conditions of a duty.
+    If the question is open, or if the clause is a condition of a duty, only an instruction counts.
     """
     if is_open or (has_duty and _CONDITION.search(clause.before)):
         return _is_ordered(clause.text, known_terms)
@@ -280,8 +281,8 @@ def _is_rider(
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
     """Return whether a clause is nothing but an instruction.
 
-    This is so if it contains a word of duty such as "must", or if it shares no word with the claim
-    and the question. "Open since 1874" begins with the verb "open" but is not an order.
+    This is so if it contains a word of duty such as "must", or if it has no word in common with the
+    claim and the question. "Open since 1874" begins with the verb "open" but is not an order.
     """
     has_duty_word = not _ORDERED.isdisjoint(_words(text))
     is_foreign = telling_terms(text).isdisjoint(known_terms)

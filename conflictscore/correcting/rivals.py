@@ -53,7 +53,7 @@ _MOST_ASKED = 12
 
 
 class Rivals(NamedTuple):
-    """A claim and its rivals, and those answers of documents that are not rivals.
+    """A claim and its rivals, and the documents' answers that are not rivals.
 
     Attributes:
         question: The question that was put to the documents.
@@ -206,7 +206,7 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
 
 
 async def _question_of(claim: str, looking: Looking) -> str | None:
-    """Return the question to ask: the user's question if the claim answers it, else another.
+    """Return the question to ask: the user's if the claim answers it, otherwise the claim's own.
 
     In an answer with several claims, a claim answers the user's question if it has all the
     informative words of the question: "was closed in 1931" does not answer when the mine was
@@ -307,7 +307,7 @@ def is_led_to_yes(passage: str, looking: Looking) -> bool:
     """Return whether the rival is a yes that depends only on embedded models.
 
     The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
-    no into a yes were wrong as often as right.
+    no into a yes were wrong as often as they were correct.
     """
     rival = opposite(passage, looking.question)
     return (
@@ -338,11 +338,11 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """Return the documents to query: those that contradict the claim, without agreeing copies.
+    """Return the documents to query: those that contradict the claim, except copies that agree.
 
-    An embedded labeler misses some of these, and any labeler may miss all. In both cases, every
-    document that shares a word with the question or the claim is queried, and so are those that
-    support the claim. A document is left out if the labeler is sure that it is irrelevant: a small
+    An embedded labeler misses some of these, and any labeler may miss all. In both cases, the
+    documents that share a word with the question or the claim, and those that support the claim,
+    are queried too. A document is left out if the labeler is sure that it is irrelevant: a small
     reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()

@@ -14,7 +14,7 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # maximum documents for a side; more might persuade by their number alone
+_MOST_DOCUMENTS = 4  # maximum documents shown for a side; more might persuade by their number alone
 _SHOWN_CHARS = 900
 """Number of characters of a document to show: enough to explain an error and to correct it."""
 
@@ -47,7 +47,7 @@ def evidence_behind(
 
 
 def passage_near(statement: str, document: Document) -> str:
-    """Return the part of a document around the sentences that share most words with a statement."""
+    """Return the part of a document around the sentences closest to a statement in their words."""
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))

@@ -29,7 +29,7 @@ from conflictscore.records import (
 # Characters that are searched before and after the passage with the value: a sentence or two. Words
 # of correction further away are likely to be about something else.
 _AROUND = 240
-_COMPARED = 60  # characters by which that passage is located in the document
+_COMPARED = 60  # characters of that passage used to locate it in the document
 _MOST_STATED = 300  # maximum number of characters of a statement in the claim to label
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -73,7 +73,7 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """Return the side that replaced the other, if documents say this of one side only; else None.
+    """Return the side that replaced the other, if documents say so of one side only; else None.
 
     Raise ProviderError if no such statement could be labelled.
     """
@@ -118,7 +118,7 @@ def _replacement(loser: Candidate, winner: Candidate) -> str:
 def _is_likelier(forward: EvidenceLabel, backward: EvidenceLabel) -> bool:
     """Return whether a document supports "A was replaced by B" more than "B was replaced by A".
 
-    The two claims are so long that P(SUPPORTS) itself is not meaningful; only the comparison is.
+    The two claims are so long that only the comparison of P(SUPPORTS) is meaningful, not its value.
     """
     if forward.p_supports is None or backward.p_supports is None:
         return forward.label is Label.SUPPORTS and backward.label is not Label.SUPPORTS

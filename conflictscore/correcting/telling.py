@@ -27,9 +27,9 @@ from conflictscore.records import (
 )
 from conflictscore.values import values_in
 
-_NAME_CHARS = 70  # characters of a document's name that are shown
+_NAME_CHARS = 70  # maximum characters of a document's name to show
 _MOST_NAMES = 3  # documents named for each side; with more, the sentence would be hard to read
-_SHORT_TAIL = 2  # maximum number of words after a value that are repeated with it
+_SHORT_TAIL = 2  # maximum words after a value to repeat with it
 # The words of a name before a position, as in "the Golden Gate" before "Bridge". The first word of
 # a sentence does not count, since it has a capital anyway.
 _NAME_BEFORE = re.compile(
@@ -160,7 +160,7 @@ def explained_things(
 ) -> str | None:
     """Reword a passage to make a statement about each of several things that share a name.
 
-    The new text does not say that sources disagree, since each statement is right about its own
+    The new text does not say that sources disagree, since each statement is correct about its own
     subject. Return None if the passage makes further claims, or if ``LANGUAGES`` has no wording for
     this in the passage's language.
     """

@@ -25,7 +25,7 @@ _NAME = re.compile(
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
 )
 _MOST_WORDS = 8  # maximum words of a description; more would read like a sentence in the answer
-_MOST_NAMES = 4  # maximum names that are searched for; each name takes a separate search
+_MOST_NAMES = 4  # maximum names that are searched for; each name requires a separate search
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
 # A description after "is a", perhaps after an apposition or brackets.
@@ -58,7 +58,7 @@ class Thing(NamedTuple):
 def told_apart(
     own: Sequence[Document], others: Sequence[Document], names: str
 ) -> tuple[Thing, Thing] | None:
-    """Return the things that two groups of documents describe, if the descriptions share no word.
+    """Return the things that two groups of documents describe, if they have no words in common.
 
     Otherwise return None.
 

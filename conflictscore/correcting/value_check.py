@@ -1,4 +1,4 @@
-"""Asks the document behind a rival what the rival's value is the value of.
+"""Asks the document behind a rival what the rival's value refers to.
 
 A small reader answers every question: if it is asked how high a dam is, it turns "the gates of its
 spillway are 7 metres high" into "the dam is 7 metres high". An encoder does not notice, since the
@@ -35,9 +35,10 @@ _QUESTIONS: Mapping[str, str] = {
 async def is_misread(look: SecondLook, looking: Looking) -> bool:
     """Return whether the only document behind a look's rival seems to mean something else.
 
-    Only embedded models are checked, and only a rival with a value of its own. If the document
-    gives no usable answer, the result is true, since in doubt there is no dispute. A rival that two
-    independent documents give is not checked: they are seldom misread in the same way.
+    The check applies only to embedded models, and only to a rival with a value of its own. If the
+    document gives no usable answer, return True: when in doubt, assume that there is no dispute. A
+    rival that two independent documents give is not checked: they are seldom misread in the same
+    way.
 
     Raises:
         ProviderError: The document could not be asked, or its answer could not be labelled.
@@ -72,7 +73,7 @@ def _with_value(claim: str, value: str, question: str) -> str | None:
     """Return a claim with its only value replaced; None if it has no value or several.
 
     The rival's own words are not used, since a small reader takes them from the document: "the
-    bridge is 2.5 metres wide" is no answer to the question how long it is.
+    bridge is 2.5 metres wide" does not answer how long it is.
     """
     own_values = values_beyond(claim, question)
     if len(own_values) != 1:
@@ -82,7 +83,7 @@ def _with_value(claim: str, value: str, question: str) -> str | None:
 
 
 def _as_written(values: Sequence[StatedValue], document: Document) -> str | None:
-    """Return the first of these values that a document states, in the document's own writing."""
+    """Return the first of these values that a document states, as written there."""
     for stated in all_values_in(document.text):
         if any(stated.agrees(value) for value in values):
             return document.text[slice(*stated.span)]

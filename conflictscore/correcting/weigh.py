@@ -1,8 +1,8 @@
 """Weighs two sides by the quality of their evidence, if the votes leave the dispute open.
 
-A side wins only on a ground (:class:`~conflictscore.records.Ground`): for example, its source was
-in a position to know, or its document says that it corrects the other statement. The number of
-documents is not a ground.
+A side wins only for a recognised reason (:class:`~conflictscore.records.Ground`): for example, its
+source was in a position to know, or its document says that it corrects the other statement. The
+number of documents is not such a reason.
 """
 
 import re
@@ -41,9 +41,9 @@ _TOMORROW = timedelta(days=1)  # in some time zones, it is already tomorrow
 
 
 class _Verdict(NamedTuple):
-    """A judge's reply: the winning side (0 for the first, 1 for the second), a ground and a reason.
+    """A judge's reply: the winning side (0 is the first, 1 the second), its ground and a reason.
 
-    A part that the reply lacks is None. If the reply is NEITHER, the side is None.
+    Parts that the reply lacks are None. If the reply is NEITHER, the side is None.
     """
 
     side: int | None
@@ -59,7 +59,7 @@ async def weigh(
     judge: Reader,
     weights: Mapping[int, float] = {},
 ) -> Weighing:
-    """Compare the evidence of two candidates; only a stable verdict with a ground decides.
+    """Compare the evidence of two candidates; only a stable verdict with a :class:`Ground` decides.
 
     If the question asks for the current state, dates alone can decide: all documents on one side
     must be newer than all those on the other side, and must not have less weight. Otherwise, the
@@ -71,7 +71,7 @@ async def weigh(
     current = asks_for_current(question)
     if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
         return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
-    if judge.model.is_local:  # such a model does not keep to the form of the reply
+    if judge.model.is_local:  # such a model does not keep to the format of the reply
         return Weighing(sides=sides)
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]

@@ -1,4 +1,4 @@
-"""Puts the winner of a second look into a passage, without a model if possible."""
+"""Puts the winner of a second look into a passage, if possible without a model."""
 
 import re
 from collections.abc import Sequence
@@ -101,7 +101,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """Replace the answer in a claim with another answer that is only a name or number; else None.
+    """Replace the answer in a claim with an answer that is only a name or number; else None.
 
     For the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
     drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides
@@ -172,7 +172,7 @@ def _in_style(number: str, old: str, language: str | None, source_language: str 
 
 
 def _is_decimal_mark(mark: str, language: str | None) -> bool:
-    """Return whether a language separates decimals by a mark: English "1.234" is less than two."""
+    """Return whether a language uses this decimal separator: English "1.234" is less than two."""
     return language == "en" if mark == "." else language in (*_POINT_GROUPS, "fr")
 
 
@@ -185,7 +185,7 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """Return the differing words of claim and rival, if they are one span in each; else None."""
+    """Return the words that differ in claim and rival, if they form one span in each; else None."""
     texts = claim.strip(ENDS), rival.strip(ENDS)
     claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
     if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):
@@ -268,9 +268,9 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """Return the new words in a change that its claims leave out.
+    """Return the new words in a change that the new claims leave out.
 
-    Return None if there are at most two such words, and none of these words is a number.
+    Return None if there are at most two such words and none of them is a number.
     """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))

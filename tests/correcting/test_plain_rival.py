@@ -1,4 +1,4 @@
-"""Documents that repeat a claim word for word with another quantity correct it by this quantity."""
+"""Documents that repeat a claim word for word with a different quantity correct it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -303,7 +303,7 @@ def test_a_passage_that_nothing_fits_into_is_written_again_with_what_won(
         ("See `the log: 1874.", "Markdown"),
         ("Write the passage again with this corrected", "copied from the request"),
         ("Here: <claim>1874</claim>", "a mark from the request"),
-        ("The passage is kept as it stands.", "talks about the passage itself"),
+        ("The passage is kept as it stands.", "is about the passage itself"),
         (BOTH, "the old passage, without the correction"),
         (f'<answer part="before"></answer><answer>{BOTH}</answer>', "only repeated texts"),
         (Fault(status=400, message="not now"), "not now"),
