@@ -9,5 +9,5 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 LOCAL_ENDPOINT = "local"
-"""The endpoint in the records of all local models. The real address changes whenever the server of
-such a model starts."""
+"""The endpoint in the records of all local models. The real address changes whenever the model's
+server starts."""

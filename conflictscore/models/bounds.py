@@ -8,8 +8,8 @@ import httpx2
 from conflictscore.errors import ProviderError
 
 _MOST_BYTES = 32 << 20
-"""Maximum size of a reply in bytes, including its stream frames. A stream has about 300 bytes for
-each token, so this is enough for 100,000 tokens."""
+"""Maximum size of a reply in bytes, including its stream frames. A stream takes about 300 bytes per
+token, so this is enough for 100,000 tokens."""
 
 
 def check_length(size: int, provider: str) -> None:
@@ -22,7 +22,7 @@ def check_length(size: int, provider: str) -> None:
 
 
 def bound_reply(response: httpx2.Response) -> None:
-    """Limit the length of a response, and refuse compressed responses (an event hook)."""
+    """Limit the length of a response, and refuse it if it is compressed (an httpx event hook)."""
     coding = response.headers.get("content-encoding", "identity")
     if coding != "identity":
         host = response.request.url.host
@@ -41,8 +41,8 @@ async def bound_reply_async(response: httpx2.Response) -> None:
 class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """A response stream that raises ProviderError when the reply exceeds the limit.
 
-    A length announced in the headers is checked before the first byte is read. The bytes are also
-    counted, since that length may be missing or wrong.
+    A length announced in the headers is checked before the first byte is read. The bytes are
+    counted too, since the announced length may be missing or wrong.
     """
 
     def __init__(self, response: httpx2.Response) -> None:

@@ -10,16 +10,16 @@ from contextvars import ContextVar
 from conflictscore.errors import ConflictScoreError
 
 _FAILURES = 3
-"""Number of failures after which a step is stopped. Two calls may fail for the same reason by
-chance."""
+"""Number of failures after which a step is stopped. Two calls may happen to fail for the same
+reason."""
 
 
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
-    If several calls have failed for the same reason and no call has succeeded, every further call
-    fails for that reason without being made. After one success the breaker never stops a call. If
-    the first replies are all unreadable for the same reason, they are requested again before any
+    If several calls have failed for the same reason and none has succeeded, every further call
+    raises that error without being made. After one success, the breaker never stops a call. If the
+    first replies are all unreadable for the same reason, their requests are repeated before any
     other call is made.
     """
 
@@ -36,7 +36,7 @@ class CircuitBreaker:
 
     @classmethod
     def current(cls) -> "CircuitBreaker":
-        """Return the current step's breaker. Outside a step it is a new breaker for one call."""
+        """Return the current step's breaker; outside a step, a new breaker for a single call."""
         return cls._watching.get() or cls()
 
     @contextmanager
@@ -67,8 +67,7 @@ class CircuitBreaker:
     def in_doubt(self) -> bool:
         """Whether repeated requests must finish before other calls are made.
 
-        The lock alone does not show this, since it is free for a moment between two repeated
-        requests.
+        The lock alone does not show this, since it is briefly free between two repeated requests.
         """
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._unsettled > 0
@@ -84,10 +83,10 @@ class CircuitBreaker:
 
     @asynccontextmanager
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:
-        """Make the context in which the request for an unreadable reply is repeated.
+        """Return a context in which to repeat the request that got an unreadable reply.
 
-        Until a reply is readable, such requests run one at a time. Calls made inside the context
-        never wait in :meth:`decided`.
+        Until the first readable reply, repeated requests run one at a time. Calls made inside the
+        context never wait in :meth:`decided`.
         """
         self._doubts[_reason(error)] += 1
         self._unsettled += 1
@@ -104,5 +103,5 @@ class CircuitBreaker:
 
 
 def _reason(error: ConflictScoreError) -> str:
-    """Return the reason for a failure, without numbers, which differ from call to call."""
+    """Return the reason for a failure, without numbers (they differ from call to call)."""
     return re.sub(r"\d+", "#", str(error))

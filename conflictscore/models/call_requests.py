@@ -1,4 +1,4 @@
-"""Sends requests in a style that the endpoint accepts, and tries another style after a refusal."""
+"""Sends requests in a style that the endpoint accepts, and tries other styles after refusals."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,11 +28,11 @@ from conflictscore.models.replies import is_empty
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
-"""Classes that request JSON as OpenAI does. Subclasses, such as DeepSeek's, do it differently."""
+"""Client classes that request JSON as OpenAI does. Their subclasses, such as DeepSeek's, differ."""
 
 
 class RequestForm(NamedTuple):
-    """A caller's requirements for a reply: the length, the parameters, and the JSON schema."""
+    """A caller's requirements for a reply: its length, call parameters and JSON schema."""
 
     max_tokens: int
     """Maximum number of tokens of the reply, including reasoning."""
@@ -42,7 +42,7 @@ class RequestForm(NamedTuple):
     reasons: bool = True
     """Whether a reasoning model gets extra tokens to reason."""
     stated: bool = False
-    """Whether the schema is stated in the prompt, since the server seems to have ignored it."""
+    """Whether the prompt states the schema because the server seems to have ignored it."""
 
 
 class _PreparedRequest(NamedTuple):
@@ -56,7 +56,7 @@ class _PreparedRequest(NamedTuple):
 
 
 class _SuspectFormError(Exception):
-    """Raised to end the attempts at a request that may be failing because of its form."""
+    """Raised to stop retrying a request that may be failing because of how it asks for JSON."""
 
     def __init__(self, failure: Exception) -> None:
         super().__init__(str(failure))
@@ -72,10 +72,11 @@ class StyledRequests:
     thinking_tokens: int
     """Tokens for reasoning, added to the reply limit of each request that allows reasoning."""
     spare_tokens: int
-    """Tokens for reasoning if ``thinking_tokens`` is 0 and the model refuses a temperature, as
-    reasoning models do."""
+    """Tokens for reasoning, used if ``thinking_tokens`` is 0 but the model refuses a temperature,
+    as reasoning models do."""
     scouts: bool
-    """Whether the first request for JSON is sent before the others, to learn the style."""
+    """Whether the first request for JSON is sent alone, to learn which style the endpoint
+    accepts."""
 
     async def reply(
         self,
@@ -85,11 +86,11 @@ class StyledRequests:
         prompts: PromptSet,
         dispatch: Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]],
     ) -> Any:
-        """Send a request; if its style may have been refused, send it again in another style.
+        """Send a request; if the endpoint may have refused its style, send it in a different style.
 
         Raises:
             Exception: The client's exception. If several ways to request JSON were refused, the
-                first way's exception is raised.
+            exception of the first is raised.
         """
         scouting = self.capabilities.scouting() if form.schema and self.scouts else nullcontext()
         async with scouting:
@@ -134,7 +135,8 @@ class StyledRequests:
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None or next_style in tried_styles:
                     raise refusal  # noqa: B904 - it keeps its own cause
-                # a changed parameter resolves this refusal, so a later exception is raised instead
+                # a changed parameter resolves this refusal, so if a later attempt fails, its
+                # exception is raised
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
@@ -142,7 +144,7 @@ class StyledRequests:
                 return reply
 
     def repeated(self, form: RequestForm, error: UnreadableReplyError) -> RequestForm:
-        """Record an unreadable reply, and return the form in which the request is repeated."""
+        """Record an unreadable reply, and return the form in which to repeat the request."""
         if not form.schema:
             return form
         is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
@@ -152,7 +154,7 @@ class StyledRequests:
     async def _watched(
         self, send: Callable[[], Awaitable[Any]], style: RequestStyle, failures: list[Exception]
     ) -> Any:
-        """Attempt a request for JSON. If its form may be to blame, raise ``_SuspectFormError``."""
+        """Send a request for JSON; raise ``_SuspectFormError`` if its form may be to blame."""
         try:
             return await send()
         except Exception as error:
@@ -189,15 +191,14 @@ class StyledRequests:
             writer, parameters = with_max_tokens(chat, parameters)
             return _PreparedRequest(writer, _with_length(parameters, style.length))
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
-            # with_structured_output is avoided here: its chain needs twice the processor time of a
-            # plain call
+            # with_structured_output is avoided: its chain takes twice the CPU time of a plain call
             schema_in_prompt = "" if style.json_form == "json_schema" else form.schema
             parameters |= _json_parameters(form.schema, style.json_form, chat.extra_body)
             return _PreparedRequest(chat, _with_length(parameters, style.length), schema_in_prompt)
         if style.json_form == "json_schema":
             with suppress(NotImplementedError, ValueError):  # the client cannot send a schema
                 schema = json.loads(form.schema)
-                # the chain passes no parameters on to the model, so the client's own limit applies
+                # the chain does not pass parameters to the model, so the client's own limit applies
                 return _PreparedRequest(chat.with_structured_output(schema, include_raw=True), {})
         return _PreparedRequest(*with_max_tokens(chat, parameters), form.schema)
 
@@ -205,7 +206,7 @@ class StyledRequests:
 def _turns(
     messages: list[BaseMessage], schema_in_prompt: str, style: RequestStyle, prompts: PromptSet
 ) -> list[BaseMessage]:
-    """Return the messages in the endpoint's style, and add the JSON schema if it must be stated."""
+    """Return the messages in the endpoint's style, with the JSON schema if it must be stated."""
     turns = messages
     if schema_in_prompt:
         schema = prompts.render("json_only", schema=schema_in_prompt)
@@ -233,7 +234,7 @@ def _json_parameters(
 
 
 def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
-    """Return the names of the parameters that a refusal may be about."""
+    """Return the names of the parameters that a refusal may refer to."""
     field_names = ("temperature", "reasoning_effort", "top_p", "seed")
     fields_set = {name for name in field_names if getattr(chat, name, None) is not None}
     # ChatOpenAI renames this parameter; other classes derived from its base class do not

@@ -1,4 +1,4 @@
-"""Passes LangChain callbacks, such as the meters of a run, to the calls of a model."""
+"""Passes LangChain callbacks, such as a run's meters, to the model calls."""
 
 from langchain_core.callbacks import (
     BaseCallbackHandler,
@@ -29,7 +29,7 @@ def with_handler(
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     """Return the current config with the meter, and with a tag that hides calls from streams.
 
-    The config is merged by hand, since LangChain's merge takes as long as all the other work around
+    The config is merged by hand, since LangChain's own merge takes as long as all other overhead of
     a call.
     """
     config = ensure_config()
@@ -39,7 +39,7 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
 
 
 def let_children_be_counted(run: BaseRunManager | None) -> None:
-    """Hide the end of a call from each token counter that also sees the nested calls.
+    """Hide the end of a call from token counters that also see the nested calls.
 
     The reply includes the tokens of the nested calls, so such a counter would count them twice.
     """

@@ -1,4 +1,4 @@
-"""Makes a call to a model: waits until the call may start, and retries it if that may help."""
+"""Makes a call to a model: waits for its turn, and retries it if that may help."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _PATIENT_ATTEMPTS = 3
-"""If this attempt at a call or a later one is refused, all calls to the endpoint wait. Earlier
-refusals may only mean that too many calls were in flight, and the limit has been lowered since."""
+"""From this attempt of a call on, a refusal makes all calls to the endpoint wait. Earlier refusals
+may only mean that too many calls were in flight, and the limit has been lowered since."""
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 
@@ -30,13 +30,12 @@ async def call(
     config: RunnableConfig | None = None,
     **parameters: Any,
 ) -> Out:
-    """Call a runnable synchronously in a synchronous run, and asynchronously in any other run.
+    """Call a runnable synchronously in a synchronous run, otherwise asynchronously.
 
     An async client belongs to the event loop of its first use. A caller may use a model or
     retriever in their own loop and later invoke a graph synchronously. An async call would then use
     the client in a second loop. So a synchronous run calls ``invoke`` in a worker thread. An
-    asynchronous run does the same if its client belongs to a loop that has ended, as after
-    ``asyncio.run``.
+    asynchronous run does the same if the client belongs to a closed loop, as after ``asyncio.run``.
     """
     if not SYNCHRONOUS.get():
         try:
@@ -45,7 +44,7 @@ async def call(
             )
         except RuntimeError as error:
             # asyncio and the clients raise plain RuntimeErrors here, which differ only in their
-            # words
+            # messages
             if "event loop" not in str(error).casefold():
                 raise
     return await in_thread(lambda: runnable.invoke(runnable_input, config, **parameters))
@@ -60,10 +59,10 @@ async def dispatch(
     retries: Retries | None,
     waiting: Callable[[Exception], None] = lambda error: None,
 ) -> Out:
-    """Make a call once it may start, and retry it if that may help; raise the last error.
+    """Wait until a call may start, then make it; retry if that may help, else raise the last error.
 
-    A call that waits for its next attempt occupies no slot. If a provider says when to try again,
-    no call is sent to it before that time. Callers take turns. ``admit`` is called before each
+    A call that waits for its next attempt holds no slot. If a provider says when to try again, no
+    call is sent to it before that time. Callers get slots in turn. ``admit`` is called before each
     attempt. ``waiting`` is called with the error before each wait.
     """
     attempt, first_sent, breaker = 0, None, CircuitBreaker.current()
@@ -104,8 +103,8 @@ async def dispatch(
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
     """Return whether a failed call makes all calls to its provider wait as well.
 
-    They wait if a refusal names a time, if one call has been refused repeatedly, or if only one
-    call at a time is allowed.
+    They wait if the refusal says when to try again, if one call has been refused repeatedly, or if
+    only one call at a time is allowed.
     """
     if trouble.kind != "refused":
         return False

@@ -1,8 +1,8 @@
-"""Learns which request styles an endpoint accepts from its answers and refusals.
+"""Learns from an endpoint's answers and refusals which request styles it accepts.
 
-Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the
-parameters that a model accepts. A request style combines these choices. A request refused for one
-of these reasons is sent again in another style. All later calls of the process use the style that
+Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the other
+parameters that they accept. A request style combines these choices. A request refused for one of
+these reasons is sent again in another style. All later calls of the process use the style that
 succeeded.
 """
 
@@ -44,14 +44,14 @@ _SAYS_NOTHING = re.compile(
     r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
     r"|something went wrong\W?"
 )
-"""Matches a failure without a reason, as some servers return for any request with a schema."""
+"""Matches an error without a reason, which some servers return for any request with a schema."""
 _UNEXPLAINED_FAILURES = 3
-"""Number of unexplained failures after which a request for JSON is sent in another form. One or two
-may be due to a busy server; the number was chosen by hand."""
+"""Number of unexplained failures after which JSON is requested in a different form. One or two may
+be due to a busy server; the number was chosen by hand."""
 _SPOILT_REPLIES = 3
-"""Number of consecutive empty replies after which a form is given up although it has worked before;
+"""Number of consecutive empty replies after which a form is abandoned even if it has worked before;
 chosen by hand."""
-# Parameters without which a request still makes sense, so they are left out if refused.
+# Optional parameters, which are left out if refused.
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
@@ -78,13 +78,13 @@ _MOST_TOKENS = re.compile(
 )
 """Matches the maximum length of a reply in a refusal."""
 _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
-"""Matches a refusal because a reasoning model used up the limit before it replied."""
+"""Matches a refusal of a limit that a reasoning model used up before it replied."""
 _LEAST_MOST_TOKENS = 256
 """Smallest number in a refusal that can be the maximum reply limit. No endpoint limits replies to
 fewer tokens."""
 _SCOUT_S = 1.0
-"""Seconds that other requests wait for the first request for JSON. A server that does not support a
-form of request refuses it within that time."""
+"""Seconds that other requests wait for the outcome of the first request for JSON. A server that
+does not support its form refuses it within that time."""
 
 
 class RequestStyle(NamedTuple):
@@ -100,10 +100,10 @@ class RequestStyle(NamedTuple):
     most_tokens: int = 0
     """The highest reply limit that the endpoint accepts; 0 if it accepts any."""
     plain_turns: bool = False
-    """Whether messages are sent as alternating non-empty turns of user and assistant."""
+    """Whether messages are sent as non-empty turns that alternate between user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """Return this style's way to request JSON, with the restrictions of both styles."""
+        """Return a style with this style's JSON form and the restrictions of both styles."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,
@@ -119,7 +119,7 @@ class SentRequest(NamedTuple):
 
     style: RequestStyle
     parameters: Collection[str]
-    """Names of parameters that a refusal may be about."""
+    """Names of parameters that a refusal may refer to."""
     tokens: int
     """Maximum number of tokens of the reply."""
     is_json: bool
@@ -137,13 +137,13 @@ class Capabilities:
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
     counts_no_cache: bool = False
-    """Whether the endpoint leaves tokens in its cache out when it counts a prompt's tokens."""
+    """Whether the endpoint omits cached tokens when it counts a prompt's tokens."""
     json_read: bool = False
     """Whether any reply contained the requested JSON."""
     _spoilt_in_a_row: int = 0
-    """The number of replies without the requested JSON since the last reply that had it."""
+    """The number of replies without the requested JSON since the last reply that contained it."""
     _json_answered: bool = False
-    """Whether a request for JSON in the present form was answered."""
+    """Whether the endpoint has answered a request for JSON in the current ``style.json_form``."""
     _all_forms_failed: bool = False
     """Whether every form was refused, and no call has been answered since."""
     _withdrawn_forms: set[JsonForm] = field(default_factory=set)
@@ -161,7 +161,8 @@ class Capabilities:
     def learn(self, style: RequestStyle, *, json: bool) -> None:
         """Record that a request in this style was answered.
 
-        A late answer in a form that the endpoint has since refused does not bring that form back.
+        If the endpoint has refused a form in the meantime, a late answer does not reinstate that
+        form.
         """
         self.answered, self._all_forms_failed = True, False
         form = self.style.json_form
@@ -174,8 +175,8 @@ class Capabilities:
 
         Some servers accept a schema and then write nothing; ``certain`` is true in this case.
         Others ignore the schema. After too many such replies, further requests ask for JSON only in
-        the prompt, which needs no support from the server. As long as no reply has had the
-        requested JSON, one empty reply is too many, and so are several with other text. Later, only
+        the prompt, which needs no support from the server. Until a reply contains the requested
+        JSON, one empty reply is too many, as are several replies with other text. After that, only
         several empty replies in a row are too many.
         """
         if not certain and self.json_read:
@@ -186,7 +187,7 @@ class Capabilities:
             self._withdraw_forms()
 
     def form_failed_again(self) -> None:
-        """Record that a request and its repetition got replies without content, such as ``{}``."""
+        """Record that a request was sent twice and got no content, such as ``{}``, both times."""
         if not self.json_read:
             self._withdraw_forms()
 
@@ -197,8 +198,8 @@ class Capabilities:
     def json_was_read(self, *, stated: bool) -> None:
         """Record a reply with the requested JSON.
 
-        ``stated`` means that the reply came only once the schema was stated in the prompt. Unless
-        the form has brought JSON before, the server accepts schemas and ignores them.
+        ``stated`` means that the prompt had to state the schema. In that case, if no earlier reply
+        contained JSON, the server accepts schemas but ignores them.
         """
         if stated and not self.json_read:
             self._withdraw_forms()
@@ -207,8 +208,9 @@ class Capabilities:
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.
 
-        The server must have given no reason for the last failure. In addition, it must have
-        answered requests of a different form, or no request for JSON at all.
+        This is so if the server gave no reason for the last failure, and has either answered
+        requests of a different form, or has repeatedly failed and never answered a request for
+        JSON.
         """
         fault = fault_of(failures[-1])
         if fault is None or not _is_unexplained(fault) or self._all_forms_failed:
@@ -218,7 +220,7 @@ class Capabilities:
         return style.json_form != _FORMS[-1] and len(failures) >= _UNEXPLAINED_FAILURES
 
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
-        """Return another style for a refused request, or None if no other style would help."""
+        """Return a different style for a refused request, or None if no other style would help."""
         fault = fault_of(error)
         if fault is None or fault.status is None or is_unmade(fault):
             return None
@@ -238,7 +240,7 @@ class Capabilities:
     def _other_form(
         self, style: RequestStyle, fault: ProviderFault, words: str
     ) -> RequestStyle | None:
-        """Return another way to ask for JSON, if the endpoint may have refused this one.
+        """Return a style with another JSON form, if the endpoint may have refused this form.
 
         If the endpoint's error mentions JSON, the next way is tried. If the error gives no reason,
         JSON is requested only in the prompt, which needs no support from the endpoint.
@@ -247,7 +249,7 @@ class Capabilities:
             return None
         if self._json_answered:
             working_form = self.style.json_form
-            if style.json_form != working_form:  # another call has found it in the meantime
+            if style.json_form != working_form:  # found by another call in the meantime
                 return style._replace(json_form=working_form)
             if not _withdraws_form(style.json_form, fault, words):
                 return None
@@ -257,7 +259,7 @@ class Capabilities:
             return None
         form: JsonForm | None = None
         if style.json_form == _FORMS[-1]:
-            self._all_forms_failed = True  # the refusal was about something else
+            self._all_forms_failed = True  # so the form was not the cause
             self._withdrawn_forms.clear()
             self.style = self.style._replace(json_form=_FORMS[0])
         elif _ABOUT_JSON.search(words):
@@ -273,9 +275,9 @@ class Capabilities:
         return style._replace(json_form=form)
 
     def _may_be_about_form(self, status: int | None) -> bool:
-        """Return whether an error without a word about JSON may still mean the request for JSON.
+        """Return whether an error that does not mention JSON may still be about the JSON form.
 
-        If the endpoint has answered other requests, its address and the model's name are right.
+        If the endpoint has answered other requests, its address and the model's name are correct.
         """
         return status in {*_REFUSED, 415, 501} or (self.answered and status != 500)
 
@@ -306,11 +308,11 @@ def _is_unexplained(fault: ProviderFault) -> bool:
 
 
 def _withdraws_form(form: JsonForm, fault: ProviderFault, words: str) -> bool:
-    """Return whether a refusal shows that an endpoint no longer accepts a form that it accepted.
+    """Return whether a refusal shows that an endpoint no longer accepts a form that once worked.
 
-    The endpoint may have a new version. One of its servers may support less than the others. Or it
-    may support other schemas, but not this schema. A failure without a
-    reason counts too: by then, repeating the request has not helped.
+    The endpoint may have been updated, one of its servers may support less than the others, or it
+    may not support this particular schema. A failure without a reason counts too: by then,
+    repeating the request has not helped.
     """
     if form == _FORMS[-1]:  # no form asks less of the server
         return False
@@ -327,7 +329,7 @@ def _without_parameter(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
-    """Return the style with the minimum reply limit that a refusal demands."""
+    """Return the style with the minimum reply limit that a refusal states."""
     ran_out = _RAN_OUT.search(words)
     if not (_LENGTH_NAMES.search(words) and (ran_out or _TOO_FEW.search(words))):
         return None
@@ -344,7 +346,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 def _with_most_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with the maximum reply limit that a refusal states.
 
-    The limit that was sent may exceed this maximum because tokens for reasoning were added to it.
+    The limit that was sent may exceed this maximum because it includes tokens for reasoning.
     """
     if not _LENGTH_NAMES.search(words):
         return None
@@ -354,9 +356,9 @@ def _with_most_tokens(request: SentRequest, words: str) -> RequestStyle | None:
 
 
 def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
-    """Return the style with another name for the reply limit, if a refusal mentions the name sent.
+    """Return the style with the other name for the reply limit, if a refusal mentions this name.
 
-    A server that accepted a name may refuse it after an update.
+    After an update, a server may refuse a name that it accepted before.
     """
     sent_names = {request.style.length} if request.style.length else request.parameters
     for name, other_name in (LENGTHS, LENGTHS[::-1]):
@@ -368,9 +370,9 @@ def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
 def _in_plain_turns(request: SentRequest, status: int, words: str) -> RequestStyle | None:
     """Return the style with plain turns, if a refusal may be about the order or form of the turns.
 
-    Servers describe such a refusal in many ways and languages. So any bad request whose turns are
-    not plain is sent again, unless the refusal is about the length, the content, or the account.
-    A server error gets here only if repeating the request has not helped.
+    Servers describe such a refusal in many ways and languages. So any refused request whose turns
+    are not plain is sent again with plain turns, unless the refusal is about the length, the
+    content, or the account. A server error gets here only if repeating the request has not helped.
     """
     may_be = not (request.plain or _ABOUT_PROMPT.search(words))
     if request.style.plain_turns or not (may_be or ABOUT_TURNS.search(words)):

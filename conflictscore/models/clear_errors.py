@@ -1,4 +1,4 @@
-"""Turns a client's exception into one clear line that says what to do next and hides secrets."""
+"""Turns a client's exception into one clear line that says what to do next, without secrets."""
 
 import re
 import ssl
@@ -29,8 +29,9 @@ from conflictscore.models.provider_faults import (
 )
 from conflictscore.proxies import by_proxy, through_proxy
 
-# Providers name their content filters differently. The pattern combines the words of OpenAI, Azure,
-# OpenRouter and Alibaba (DataInspection). They send such refusals with status 400, 403 or 404.
+# Providers name their content filters differently. The pattern combines the wordings of OpenAI,
+# Azure, OpenRouter and Alibaba (DataInspection). They send such refusals with status 400, 403 or
+# 404.
 _MODERATION = re.compile(
     r"(?i)moderat|flagged|content.{0,3}(?:policy|filter|management)|safety|guardrail|inappropriate"
     r"|DataInspection"
@@ -63,7 +64,7 @@ def clear_error(
     """Turn a client's exception into one clear line that says what to do next.
 
     ``has_answered`` means that an earlier call to this model succeeded. The key and the model name
-    are then assumed to be right unless the provider says otherwise.
+    are then assumed to be correct unless the provider says otherwise.
 
     Returns:
         A :class:`ConfigurationError` if the user must change a setting (key, model name, endpoint),
@@ -124,7 +125,7 @@ def clear_error(
 
 
 def _insecure(fault: ssl.SSLError) -> str:
-    """Return in words why no secure connection could be made, and what to do."""
+    """Say why no secure connection could be made, and what to do about it."""
     if isinstance(fault, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not accepted ({fault.verify_message}); if the server is yours, set"
@@ -135,7 +136,7 @@ def _insecure(fault: ssl.SSLError) -> str:
 
 
 def _fault_text(fault: ProviderFault, endpoint: str, secrets: Sequence[str]) -> str:
-    """Return a provider's status and words, and the proxy that may have sent them."""
+    """Return a provider's status and message, and the proxy that may have sent them."""
     status = f"HTTP {fault.status}" if fault.status else ""
     fault_text = ": ".join(filter(None, [status, scrubbed(fault.words, *secrets)]))
     return fault_text + (by_proxy(endpoint) if fault.status in _OF_PROXIES else "")
@@ -149,8 +150,8 @@ def _wrong_setting(
     if fault.status in {HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN} and "logprobs" in words:
         return without_logprobs(provider)
     if fault.status == HTTPStatus.TOO_MANY_REQUESTS and fault.code in NO_CREDIT:
-        # This is not a QuotaError, since a run over many rows must stop here. The run can be
-        # resumed when there is credit.
+        # This is not a QuotaError, since a run over many rows must stop here. It can be resumed
+        # when there is credit again.
         return ConfigurationError(
             f"the account behind the key for {provider} has no quota left ({fault_text})"
         )

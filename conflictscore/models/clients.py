@@ -1,4 +1,4 @@
-"""Handles the different ways in which providers' clients request JSON and limit a reply."""
+"""Handles differences between providers' clients in how they request JSON and limit a reply."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from conflictscore.records import encodable
 
 
 def clean_reply(reply: Any) -> Any:
-    """Return a reply whose text UTF-8 can encode; raise ProviderError if the reply is too long."""
+    """Make a reply's text encodable in UTF-8; raise ProviderError if the reply is too long."""
     if isinstance(reply, Mapping):
         return {name: clean_reply(part) for name, part in reply.items()}
     if not isinstance(reply, AIMessage):
@@ -42,7 +42,7 @@ def with_max_tokens(
     if "max_tokens" in fields or "max_tokens" not in call_parameters:
         return chat, call_parameters
     if "num_predict" in fields:
-        # Ollama's client; options passed with a call would replace all options of the model
+        # in Ollama's client, options passed with a call would replace all of the model's options
         most = call_parameters.pop("max_tokens")
         return chat.model_copy(update={"num_predict": most}), call_parameters
     if "max_output_tokens" in fields:  # Gemini's client

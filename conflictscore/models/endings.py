@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage
 from conflictscore.errors import UnreadableReplyError
 
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""Metadata fields with the reason for a reply's end. They are the fields of OpenAI and Gemini,
-Anthropic, Bedrock Converse, and Ollama, in this order."""
+"""Metadata fields that say why a reply ended. They are the fields of OpenAI and Gemini, Anthropic,
+Bedrock Converse, and Ollama, in this order."""
 _NORMAL_ENDINGS = frozenset(
     (
         "complete",
@@ -55,9 +55,8 @@ _FILTERED = re.compile(
     r"(?i)filter|safety|unsafe|policy|moderat|sensitiv|guardrail|block|prohibit|recitation|refus"
     r"|spii|harm|flagged|violat|censor|language|complian"
 )
-"""Matches reasons that lie in the content, so another attempt would end in the same way.
-
-Any other reason may mean that the server gave up while writing.
+"""Matches reasons that depend on the content, so that another attempt would end in the same way.
+Any other reason may mean that the server gave up while it was writing.
 """
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
 """Providers whose LangChain clients always report how a complete reply ended."""
@@ -72,7 +71,7 @@ def abnormal_ending(message: BaseMessage) -> str | None:
     for name in _ENDING_FIELDS:
         ending = metadata.get(name)
         if ending is not None and ending != "":
-            # Gemini's client may give the text of an enum, such as "FinishReason.STOP".
+            # Gemini's client may return the text of an enum member, such as "FinishReason.STOP".
             reason = str(getattr(ending, "name", ending)).rpartition(".")[2]
             if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
                 return reason
@@ -96,8 +95,8 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 def early_ending(message: BaseMessage) -> str | None:
     """Return why an answer may be incomplete; None if the provider says that it is complete.
 
-    A reply without a finish reason may have been interrupted. This rule applies only to the answer
-    that is checked. A judge's reply shows by its form whether it is complete.
+    A reply without a finish reason may have been interrupted. This applies only to the answer that
+    is checked. The format of a judge's reply shows whether it is complete.
     """
     metadata: Mapping[str, Any] = message.response_metadata
     # a server may also send the field as null or empty; the Responses API has the field "status"

@@ -1,7 +1,7 @@
-"""A LangChain chat model for OpenAI-compatible endpoints, with cheaper calls and lenient parsing.
+"""A LangChain chat model for OpenAI-compatible endpoints, with less overhead and lenient parsing.
 
-A call through ``ChatOpenAI`` costs several times the processor time of its HTTP exchange. The
-client validates request and reply against types, LangChain reads the reply in a thread, and
+A call through ``ChatOpenAI`` takes several times the CPU time of its HTTP exchange. The client
+validates the request and the reply against types, LangChain reads the reply in a thread, and
 callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp.
 Callbacks are skipped if only this package's meters listen.
 """
@@ -31,11 +31,11 @@ from conflictscore.models.usage import UsageMeter, known_tokens
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 """Fields in which servers put the reasoning of a reply."""
 _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_format"})
-"""Parameters that only the client's own method for chat completions understands."""
+"""Parameters that only the client's own chat-completions method understands."""
 
 
 class EndpointChat(ChatOpenAI):
-    """A ``ChatOpenAI`` that accepts any token report, and raises an error sent with status 200.
+    """A ``ChatOpenAI`` that accepts any token counts, and raises errors sent with status 200.
 
     If a server sends the reply as reasoning, its text is in
     ``additional_kwargs["reasoning_content"]``.
@@ -51,7 +51,7 @@ class EndpointChat(ChatOpenAI):
             **settings,
             http_client=http.synchronous,
             http_async_client=http.asynchronous,
-            http_socket_options=(),  # else LangChain warns, wrongly, that no proxy is used
+            http_socket_options=(),  # otherwise LangChain warns, wrongly, that no proxy is used
             max_retries=0,  # LanguageModel retries by its own rules
             stream_usage=True,
             use_responses_api=False,
@@ -98,7 +98,7 @@ class EndpointChat(ChatOpenAI):
         return message
 
     def _sole_listeners(self, config: RunnableConfig) -> list[UsageMeter] | None:
-        """Return the meters to notify of a call; None if other listeners need a call by LangChain.
+        """Return the meters to notify of a call; None if other listeners need LangChain's events.
 
         A run's callback manager is set up at the start of the run, with every tracer named in the
         environment. Outside a run there is no such manager, so LangChain must look for tracers.
@@ -137,13 +137,13 @@ class EndpointChat(ChatOpenAI):
     ) -> ChatResult:
         """Return the reply in a response, including parts that LangChain's own parser drops.
 
-        Responses that differ from OpenAI's form are repaired first: choices and tool calls in other
-        shapes, and impossible token counts. The message keeps the refusal, the original provider's
-        finish reason and, if the reply has no text, its reasoning. If an argument of a tool call
-        occurs twice, the message keeps the calls as they were sent.
+        Responses that differ from OpenAI's format are repaired first: choices and tool calls of
+        other shapes, and impossible token counts. The message keeps the refusal, the original
+        provider's finish reason and, if the reply has no text, its reasoning. If an argument of a
+        tool call occurs twice, the message keeps the calls as they were sent.
 
         Raises:
-            openai.APIError: The body of a response with status 200 reports an error.
+            openai.APIError: The response has status 200, but its body reports an error.
         """
         body: Any = response
         if isinstance(response, openai.BaseModel):
@@ -231,7 +231,7 @@ def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mended_call(call: Any) -> Any:
-    """Return a tool call whose arguments are JSON text, encoded exactly once."""
+    """Return the tool call with its arguments as JSON text, encoded exactly once."""
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(function, Mapping):
         return call
@@ -245,7 +245,7 @@ def _mended_call(call: Any) -> Any:
 
 
 def _is_ambiguous(call: Any) -> bool:
-    """Return whether a field of a call's arguments has two values; LangChain keeps only one."""
+    """Return whether a call's arguments repeat a field; LangChain keeps only one value."""
     function = call.get("function") if isinstance(call, Mapping) else None
     return isinstance(function, Mapping) and loads(function.get("arguments") or "") is None
 

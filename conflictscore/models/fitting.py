@@ -17,8 +17,8 @@ _MARGIN = 1.15
 """Factor that allows for chat templates, and for tokenizers that count differently."""
 _OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages
 _REPEATED_CHARS = 300
-"""The part that is not shown begins this many characters before the end of the shown part, so that
-no sentence is split.
+"""The hidden part begins this many characters before the end of the shown part, so that any
+sentence split at the cut is complete in the hidden part.
 """
 
 
@@ -31,7 +31,7 @@ class Excerpt(Protocol):
 
     @property
     def chars(self) -> int:
-        """The number of characters of the document in these parts."""
+        """The number of the document's characters that these parts contain."""
 
     @property
     def rest(self) -> str:
@@ -52,8 +52,8 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers, in ascending order, of the documents that were cut and whose other text was not
-    searched."""
+    """Numbers, in ascending order, of the documents that were cut without a search of the part left
+    out."""
     excerpted: tuple[int, ...] = ()
     """Numbers of the documents that are shown only in part, but were searched completely."""
     rests: Mapping[int, str] = field(default_factory=dict)
@@ -71,10 +71,10 @@ def fit_documents(
 ) -> Fitted:
     """Shorten the longest documents, so that prompt and reply fit the context window.
 
-    Short documents stay whole, and the long documents share the remaining tokens evenly. ``choose``
-    selects the parts of a long document to show; without it only the beginning is kept. A shortened
-    document ends with the template ``cut_near`` or ``cut``, so that readers and the model notice
-    the cut. ``around`` is the prompt without the documents.
+    Short documents are shown in full, and long documents share the remaining tokens evenly.
+    ``choose`` selects the parts of a long document to show; without it, only the beginning is
+    shown. A shortened document ends with the template ``cut_near`` or ``cut``, so that readers and
+    the model notice the cut. ``around`` is the prompt without the documents.
 
     Raises:
         ContextWindowError: The window leaves fewer than 32 tokens per document.
@@ -121,7 +121,7 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
     """Return the chosen parts of a document, or None if no parts could be chosen."""
     total = len(document.text)
     mark_tokens = count_tokens(prompts.render("cut_near", shown=total, total=total))
-    room = tokens - mark_tokens - 1  # 1 for the line break before the mark
+    room = tokens - mark_tokens - 1  # 1 for the line break before the notice
     while room >= _LEAST_TOKENS:
         choice = choose(document.text, room)
         if choice is None:
@@ -132,13 +132,13 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
         if size <= tokens:
             part = document.model_copy(update={"text": text})
             return _Part(part, choice.rest, choice.is_complete)
-        # the escaped text and its mark have more tokens than the chosen parts
+        # the escaped text and its notice have more tokens than the chosen parts
         room = min(room - 1, int(room * tokens / size) - 1)
     return None
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give short documents all the tokens they need; long documents share the rest evenly."""
+    """Give short documents the tokens they need, and divide the rest evenly among long ones."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))
@@ -165,7 +165,8 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 def _after(text: str, shown_chars: int) -> str:
     """Return the text after the shown characters, with a short overlap.
 
-    The overlap is at most half of the shown characters, so that the rest always becomes shorter.
+    The overlap is at most half of the shown characters, so that the remaining text always gets
+    shorter.
     """
     start = max(shown_chars - _REPEATED_CHARS, (shown_chars + 1) // 2)
     return text[text.find(" ", start, shown_chars) + 1 or start :]

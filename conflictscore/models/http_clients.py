@@ -1,4 +1,4 @@
-"""Creates an endpoint's HTTP clients with its proxy, certificates, and a limit on every reply."""
+"""Creates an endpoint's HTTP clients, with proxy, certificates, and a size limit on replies."""
 
 import os
 import ssl
@@ -14,7 +14,7 @@ from conflictscore.models.bounds import bound_reply, bound_reply_async
 from conflictscore.proxies import is_socks, proxy_for, require_socks, trusted_certificates
 
 _UNCOMPRESSED = {"accept-encoding": "identity"}
-"""Asks for replies without compression, since a few compressed bytes can expand to any length."""
+"""Asks for uncompressed replies, since a few compressed bytes can expand to any length."""
 
 
 class HttpClients(NamedTuple):
@@ -23,8 +23,8 @@ class HttpClients(NamedTuple):
     synchronous: httpx2.Client
     asynchronous: httpx2.AsyncClient
     over_aiohttp: Callable[[], httpx2.AsyncClient] | None
-    """Makes an asynchronous client that needs a fraction of httpx's processor time, since httpx
-    checks every idle connection at each request. The client belongs to the event loop of its first
+    """Makes an asynchronous client that takes a fraction of httpx's CPU time, since httpx checks
+    every idle connection at each request. The client belongs to the event loop of its first
     request. None if aiohttp cannot be used, because the proxy uses SOCKS or the address has a
     password."""
     proxy: str | None

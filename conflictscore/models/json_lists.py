@@ -35,8 +35,8 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 def json_texts(text: str) -> list[str] | None:
     """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
-    An object with a single list is equivalent to that list, and an object inside a list to its
-    text. Several values in sequence are equivalent to a list.
+    An object with a single list counts as that list, and an object inside a list as its text.
+    Several values in sequence count as a list.
 
     Raises:
         ValueError: The reply looks like JSON, but is not such a list.
@@ -114,12 +114,12 @@ def _texts_of(json_value: Any, depth: int = DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the field of an object that holds the claims (a list or an object); None if unclear.
+    """Return the list or object that holds the claims; None if it is unclear which one that is.
 
-    It is the only list or object among the fields, or the field named ``claims`` or
-    ``atomic_claims``. If every field is a list of sentences, and no name speaks against it, the
-    fields are topics, and the lists are joined. An object whose only field is a string is
-    equivalent to a list of that string.
+    It is the only list or object, or the field named ``claims`` or ``atomic_claims``. If every
+    field is a list of sentences, and no field name suggests something else, the fields are topics,
+    and their lists are joined. An object whose only field is a string counts as a list of that
+    string.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:
@@ -145,7 +145,7 @@ def _joined_topics(fields: Mapping[str, Any]) -> list[str] | None:
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """Return the texts in an element of a list, or None if the element has no unambiguous text."""
+    """Return the texts in an element of a list, or None if it is unclear which they are."""
     holds_list = isinstance(element, list) or (
         isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
     )

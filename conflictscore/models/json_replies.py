@@ -48,7 +48,7 @@ class _Form(NamedTuple):
     needed: AbstractSet[str]
     """Fields that an object must have."""
     listed: str
-    """The field that a bare list of objects stands for; empty if no field is a list."""
+    """The field to which a bare list of objects belongs; empty if no field is a list."""
     aliases: Mapping[str, str]
     """Maps other field names that models use to the names of the needed fields."""
 
@@ -58,14 +58,14 @@ class _Form(NamedTuple):
         return self.needed | self.aliases.keys()
 
     def named(self, fields: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the fields with aliases replaced; None if a needed field is missing."""
+        """Return the fields with their aliases replaced; None if a needed field is missing."""
         if self.needed <= fields.keys():
             return fields
         own = {self.aliases.get(name, name): part for name, part in fields.items()}
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
     def within(self, json_value: Any, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
-        """Yield the objects of this form in a JSON value, which may be such an object itself."""
+        """Yield the objects of this form in a JSON value, perhaps the value itself."""
         if not depth:
             return
         if isinstance(json_value, str) and json_value.lstrip()[:1] in {*BRACKETS, '"'}:
@@ -95,7 +95,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """Return the only object that does not copy the template; raise ValueError for several."""
+        """Return the only object that is no copy of the template; raise ValueError for several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -124,10 +124,10 @@ def json_reply(
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
     JSON are ignored. Broken JSON is repaired if only one reading is possible and the object then
-    has every written field exactly once. Such faults are missing commas or quotes, trailing commas,
-    comments, single or typographic quotes, and raw line breaks. A text without JSON is read if all
-    of it is YAML, or elements in tags. A bare list of objects is read as the field ``list_field``.
-    ``aliases`` maps other names to the needed ones.
+    has every written field exactly once. Examples are missing commas or quotes, trailing commas,
+    comments, single or typographic quotes, and raw line breaks. A text without JSON is read only if
+    all of it is YAML or consists of tags. A bare list of objects is read as the field
+    ``list_field``. ``aliases`` maps other names to the names of the needed fields.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.
@@ -140,7 +140,7 @@ def json_reply(
     if len(arguments) > 1:
         raise ValueError(f"it made {len(arguments)} tool calls instead of one")
     text = arguments[0] if contents == [None] else reply_text(message)
-    # in a verdict in tags, the element <reasoning> would look like a block of reasoning
+    # in a tagged verdict, the element <reasoning> would look like a block of reasoning
     if json_object := form.sole(form.within(tagged_fields(message.text, form.names))):
         return json_object
     if not text.strip():
@@ -157,8 +157,8 @@ def json_reply(
 def _arguments(message: AIMessage) -> list[str]:
     """Return the arguments of each call in a reply, as JSON text; calls without any are left out.
 
-    LangChain's parser keeps only the last of two fields with the same name. So if a client kept the
-    text that the server sent, the text is returned.
+    LangChain's parser keeps only the last of two fields with the same name. So the text that the
+    server sent is returned if the client kept it.
     """
     calls = message.additional_kwargs.get("tool_calls")
     if isinstance(calls, list) and len(calls) == len(message.tool_calls):
@@ -177,8 +177,8 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(UNSEEN)
     whole = loads(text) if text.lstrip()[:1] in {*BRACKETS, '"'} else None
     if whole is not None and (json_object := form.sole(form.within(whole))):
-        return json_object  # plain JSON, like most replies, needs no further search
-    typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # as escaped for Markdown
+        return json_object  # most replies are plain JSON and end here
+    typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # undo escapes for Markdown
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(bracketed(variant), parse, variant, form):
             return json_object
@@ -197,7 +197,8 @@ def _one_of(
     for part in parts:
         json_value = parse(part)
         inside = [*form.within(json_value)]
-        # a part that is valid JSON without such an object, such as a schema, is not a broken object
+        # a part that is valid JSON but contains no such object, such as a schema, is not a broken
+        # object
         if inside or (parse is loads and json_value is not None):
             fields_in_parts += _fields_written(part, quoted_only=True)
         objects += inside
@@ -209,7 +210,7 @@ def _one_of(
 
 
 def _mended(body: str) -> Any:
-    """Return the value that json-repair reads, or None if that value repeats or lacks a field."""
+    """Return the value that json-repair reads; None if it repeats or loses a field of the text."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 REPAIRABLE_CHARS = 64_000
-"""Maximum number of characters of a reply to repair.
-Longer replies are not verdicts and take long to repair."""
+"""Maximum number of characters of a reply to repair. Longer replies are not verdicts, and repairing
+them takes long."""
 DEPTH = 6
 """Maximum levels of nesting that are searched; services that wrap replies add one or two each."""
 BRACKETS = {"{": "}", "[": "]"}
 UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 """Maps invisible characters, which JSON does not allow outside strings, to None."""
-_RESTARTS = 16  # unclosed brackets that are skipped; the bound keeps the time linear
+_RESTARTS = 16  # maximum number of unclosed brackets to skip; this keeps the time linear
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 
 
@@ -51,7 +51,7 @@ def bracketed(text: str) -> Iterator[str]:
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
+    """Return the parts between matching outermost brackets, and where an unclosed bracket is."""
     parts: list[str] = []
     closing_signs: list[str] = []
     begins, in_string = start, False
