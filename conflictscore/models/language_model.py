@@ -1,7 +1,8 @@
 """The interface through which nodes and labelers ask a model for text, JSON or a letter.
 
-Every call to a model goes through this module. It schedules calls, counts usage, turns errors into
-one clear line, caches the replies of deterministic models, and asks again if a reply is unreadable.
+Every call to a model goes through this module. It schedules calls, counts usage, turns each error
+into one clear line, caches the replies of deterministic models, and asks again if a reply is
+unreadable.
 """
 
 import json
@@ -51,8 +52,8 @@ from conflictscore.threads import in_time
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
-"""Maximum number of candidate tokens that OpenAI returns. A letter that is not among them has a
-probability near zero.
+"""Maximum number of candidate tokens that OpenAI returns. The probability of a letter that is not
+among them is near zero.
 """
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
@@ -73,8 +74,7 @@ class LanguageModel:
     name: str
     """The model's name in records, errors and cache keys, such as ``openai:gpt-4.1-mini``."""
     endpoint: str
-    """The place where the model is served; it is part of cache keys, so it is the same in every
-    run."""
+    """Where the model is served; since this is part of cache keys, it is the same in every run."""
     context_window: int
     """Maximum number of tokens in prompt and reply together."""
     limit: ConcurrencyLimit
@@ -99,7 +99,7 @@ class LanguageModel:
     """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 
     def __post_init__(self) -> None:
-        """Turn streaming off, since a caller who streams a run must not see drafts."""
+        """Turn streaming off, since drafts must not reach a caller who streams a run."""
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)
@@ -132,7 +132,7 @@ class LanguageModel:
 
         ``read`` turns the reply into a value, or raises ValueError with the reason. ``history``
         holds the text messages that precede the prompt. ``parameters`` are further call parameters,
-        such as stop words; replies to such calls are not cached.
+        such as stop words; replies to calls with them are not cached.
 
         If a readable reply may be incomplete, ``on_early_ending`` is called with the reason, and
         the reply is not cached. Without ``on_early_ending``, every readable reply counts as
@@ -149,7 +149,7 @@ class LanguageModel:
         if isinstance(stored_text := stored_reply.get("text"), str):
             with suppress(
                 ValueError
-            ):  # cached for another caller, but unreadable for this caller: ask again
+            ):  # a different caller could read this cached reply, but this caller cannot: ask again
                 reading = read(without_reasoning(encodable(stored_text), asked_text))
                 meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:
@@ -255,19 +255,19 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """Return the model's reply to messages that do not come from this package's prompts.
+        """Return the model's reply to messages that this package's prompts did not create.
 
         The call is scheduled like all others, is never cached, and raises the client's own errors.
-        A stream that the client cannot read raises a ``ProviderError``.
+        If the client cannot read the stream, a ``ProviderError`` is raised.
         """
         sender, call_parameters = with_max_tokens(self.chat, parameters)
         send = partial(call, sender, [*messages], config, **call_parameters)
         waits = list[str]()
         async with in_time(self.name, waits):
             try:
-                # each conversation is a caller of its own, so all take turns
+                # each conversation counts as a separate caller, so they all get slots in turn
                 message: AIMessage = await self._dispatched(send, object(), waits)
-            except json.JSONDecodeError as error:  # from OpenAI's client, for an event without data
+            except json.JSONDecodeError as error:  # OpenAI's client, for an event without data
                 reason = "its stream has an event that is not JSON"
                 raise ProviderError(f"{self.name} failed: {reason}", provider=self.name) from error
         return message
@@ -285,7 +285,7 @@ class LanguageModel:
         meter: UsageMeter,
         history: Sequence[BaseMessage] = (),
     ) -> T:
-        """Ask; if the reply is unreadable, ask once more and say why."""
+        """Send the messages; if the reply is unreadable, ask once more and say why."""
         asked_messages = [m.model_copy(update={"content": encodable(m.text)}) for m in history]
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()
@@ -338,7 +338,7 @@ class LanguageModel:
                 self._capabilities.form_failed_again()
                 if self._capabilities.style.json_form == sent_form:
                     raise
-            # the way in which JSON is requested has changed since, and may have been the cause
+            # JSON is now requested in a different way, and the old way may have been the cause
             return await attempt(asked_messages, form, last=True)
 
     async def _replied(
@@ -381,7 +381,7 @@ class LanguageModel:
         )
 
     def watching_proxy(self, send: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-        """Return the call ``send``, changed to give up early if its proxy does not answer."""
+        """Wrap the call ``send`` so that it gives up early if its proxy does not answer."""
         proxy = self.chat.proxy if isinstance(self.chat, EndpointChat) else None
         if proxy is None:
             return send

@@ -14,17 +14,16 @@ from conflictscore.models.usage import KEPT_CALLS, UsageMeter
 from conflictscore.records import Usage
 
 _STEPS: ContextVar[tuple[dict[str, Usage], ...]] = ContextVar("conflictscore_steps", default=())
-"""Usage of each step in progress in this context; tasks and threads inherit it from their
-creator."""
+"""Usage of each step in progress in this context; new tasks and threads inherit it."""
 
 
 class Ledger:
-    """Adds up the cost of every call to the attached models, and refuses calls beyond the budget.
+    """Adds up the cost of all calls to the attached models, and refuses calls beyond the budget.
 
     Once usage has reached a limit, further calls are refused with
-    :class:`~conflictscore.errors.BudgetError` before they are made. Tokens are known only when a
-    call is answered, so a run can exceed a token budget by the calls in flight. A call budget is
-    never exceeded, since calls count when they are sent, even if they fail.
+    :class:`~conflictscore.errors.BudgetError` before they are made. A call's tokens are known only
+    once it is answered, so calls in flight can exceed a token budget. A call budget is never
+    exceeded, since calls count when they are sent, even if they fail.
     """
 
     def __init__(
@@ -127,7 +126,10 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
 
 
 class _Account(UsageMeter):
-    """A meter that enters each call of a model in a ledger. An error in the meter ends the call."""
+    """A meter that records each call to a model in a ledger.
+
+    An error in the meter makes the call fail.
+    """
 
     raise_error = True
 
@@ -140,5 +142,5 @@ class _Account(UsageMeter):
 
 
 def _unreported(usage: Usage) -> bool:
-    """Return whether answered calls reported no input tokens, although every prompt has some."""
+    """Return whether calls were answered without reporting input tokens, which every prompt has."""
     return bool(usage.calls) and not usage.input_tokens

@@ -23,10 +23,10 @@ class _Waiter:
 class ConcurrencyLimit:
     """A limit on calls in flight, shared by all graphs, runs, threads and event loops.
 
-    The limit adapts between 1 and ``calls``: it grows by one after each full round of answers, and
-    halves when the endpoint refuses a call or times out. This is TCP's rule (additive increase,
-    multiplicative decrease; Chiu and Jain, 1989). Callers take turns, so that a caller with many
-    calls does not delay the first call of another caller. Calls from the same caller are made in
+    The limit varies between 1 and ``calls``: it grows by one after as many answers as it allows
+    calls, and halves when the endpoint refuses a call or times out. This is TCP's rule (additive
+    increase, multiplicative decrease; Chiu and Jain, 1989). Callers get slots in turn, so a caller
+    with many calls does not delay the first call of another. Calls from the same caller are made in
     the order in which they arrive.
     """
 
@@ -55,7 +55,7 @@ class ConcurrencyLimit:
     def refusals(self) -> int:
         """The number of refusals and timeouts since the last answer.
 
-        Of calls that were in flight together, only one counts.
+        Calls that were in flight together count only once.
         """
         return self._refusals
 
@@ -126,7 +126,7 @@ class ConcurrencyLimit:
 
 def _hand_place_to(waiter: _Waiter) -> bool:
     """Give a waiter a slot, which it must release. Return False if its event loop is closed."""
-    if waiter.loop is running_loop():  # waking the loop through its pipe would cost a system call
+    if waiter.loop is running_loop():  # no need to wake it, which would cost a system call
         _settle(waiter)
         return True
     with suppress(RuntimeError):  # its loop is closed, so the call no longer waits

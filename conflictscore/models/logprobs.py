@@ -6,13 +6,13 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-_LEAST_PROBABILITY = 1e-9  # so that every letter has a finite log-probability
+_LEAST_PROBABILITY = 1e-9  # keeps every letter's log-probability finite
 _ROUNDED = 0.01
-"""Tolerance for servers whose rounding puts a log-probability above 0."""
+"""Tolerance for servers that round a log-probability to a value above 0."""
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
-    """Return each letter's natural log-probability as the first token, or None if not reported.
+    """Return each letter's natural log-probability of being the first token; None if not reported.
 
     All values are finite. A letter that is too improbable to be reported gets an upper bound.
 
@@ -28,17 +28,17 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
         raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):
         raise ValueError(f"it was not one of {', '.join(letters)}")
-    # an unreported letter has at most the probability that the reported tokens leave over
+    # the probability of an unreported letter is at most 1 minus that of all reported tokens
     rest = max(_LEAST_PROBABILITY, 1 - fsum(exp(logprob) for logprob in top.values()))
     floor = min(log(rest), *top.values())
     return {letter: top.get(letter, floor) for letter in letters}
 
 
 def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
-    """Return the reported log-probabilities of the first token by its text; empty if unreadable."""
+    """Map each candidate for the first token to its log-probability; empty if unreadable."""
     try:
         likeliest = tokens[0].get("top_logprobs") or [tokens[0]]
-        # in order of rising probability, so that the likelier of the tokens "A" and " A" counts
+        # in ascending order, so that the more probable of the tokens "A" and " A" is kept
         pairs = sorted(
             ((token["token"].strip(), token["logprob"]) for token in likeliest),
             key=lambda pair: pair[1],

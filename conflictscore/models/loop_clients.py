@@ -31,7 +31,7 @@ class _Form(NamedTuple):
         return cls(request.url, headers, request.extensions)
 
     def filled(self, body: Mapping[str, Any], cookies: httpx2.Cookies) -> httpx2.Request | None:
-        """Return the request with a body, or None if only OpenAI's client can write the body."""
+        """Return the request with this body, or None if only OpenAI's client can write the body."""
         try:
             # as OpenAI's client writes it
             text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -55,9 +55,9 @@ class LoopClient:
     """The OpenAI client of one event loop; it posts chat requests as plain JSON.
 
     OpenAI's client builds each request from its settings: it checks options, merges headers and
-    joins addresses, which takes longer than sending does. So here OpenAI's client builds only the
-    first request. Later requests reuse the address and headers of the first, and are sent by the
-    same HTTP client.
+    joins addresses, which takes longer than sending the request. So here it builds only the first
+    request. Later requests reuse the address and headers of the first, and are sent by the same
+    HTTP client.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
@@ -76,7 +76,7 @@ class LoopClient:
             response = await self._client.post(
                 "/chat/completions", cast_to=httpx2.Response, body=body
             )
-            if not response.history:  # otherwise this is the request that followed a redirection
+            if not response.history:  # otherwise this is the request that followed a redirect
                 self._form = _Form.of(response.request)
             return response
         try:

@@ -1,7 +1,7 @@
 """Reads the fields of a reply that is YAML, or consists of tags, instead of the requested JSON.
 
-The whole reply must have that form, since a few marked words in prose may be a quotation from a
-document. Values remain texts.
+The whole reply must have that format, since a few tagged words in prose may be a quotation from a
+document. Values remain strings.
 """
 
 import html
@@ -14,27 +14,27 @@ from conflictscore.models.json_text import BRACKETS, DEPTH, loads
 from conflictscore.models.replies import unfenced
 
 _MOST_CHARS = 20_000
-"""Maximum number of characters of a reply that is read; the longest verdicts have some 10,000."""
+"""Maximum length of a reply that is read, in characters; the longest verdicts have about 10,000."""
 _BOLD_NAME = re.compile(
     r"^(?P<before>[ \t]{0,20}(?:- )?)\*\*(?P<name>\w[\w ]{0,30})(?::\*\*|\*\*:)",
     re.MULTILINE,
 )
 """Matches a field name in bold print, as in ``**Answer:** SUPPORTS``."""
 _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
-"""Matches the sign of a comment in YAML, which may also be part of a quotation ("our #1 lake")."""
+"""Matches the start of a YAML comment, which may also be part of a quotation ("our #1 lake")."""
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 
 
 def yaml_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
-    """Return the fields of a text that is one YAML mapping with one of the names; else None.
+    """Return the fields of a text that is a YAML mapping with one of these names; else None.
 
-    A text with a comment, an anchor or a repeated field is refused, since something in it would be
-    lost or read twice.
+    A text with a comment, an anchor or a repeated field is refused, since parts of it would be lost
+    or read twice.
     """
     bare = _BOLD_NAME.sub(r"\g<before>\g<name>:", unfenced(text))
     is_candidate = len(bare) <= _MOST_CHARS and _has_name(bare, names, r"[\"']?[ \t]?:(?:\s|$)")
-    # damaged JSON may be valid YAML with another meaning
+    # damaged JSON may be valid YAML with a different meaning
     if not is_candidate or bare[:1] in BRACKETS or _COMMENT.search(bare):
         return None
     import yaml
@@ -52,7 +52,7 @@ def yaml_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
 
 def _plain(node: Any, seen: set[int]) -> Any:
     """Return the value of a YAML node; raise ValueError for a repeated node or field name."""
-    if id(node) in seen:  # an alias, and a few aliases could stand for any number of nodes
+    if id(node) in seen:  # an alias; a few aliases could stand for any number of nodes
         raise ValueError("it has an alias")
     seen.add(id(node))
     if node.id == "scalar":
@@ -66,11 +66,11 @@ def _plain(node: Any, seen: set[int]) -> Any:
 
 
 def tagged_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
-    """Return the elements of a text that consists of tags and has one of the names; else None.
+    """Return the elements of a text that consists of tags and has one of these names; else None.
 
-    ``<answer>SUPPORTS</answer>`` is the field ``answer``. An element that contains only elements of
-    one name is a list of them, and any other element with elements inside is an object. Text beside
-    an element, attributes, and a repeated field are refused.
+    ``<answer>SUPPORTS</answer>`` is the field ``answer``. An element is a list if all the elements
+    in it have the same name, and an object if their names differ. Text next to an element,
+    attributes, and repeated fields are refused.
     """
     bare = unfenced(text)
     declaration = _DECLARATION.match(bare)

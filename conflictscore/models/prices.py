@@ -1,8 +1,8 @@
-"""Token prices from the package genai-prices.
+"""Token prices from the table in the package genai-prices.
 
-That package includes a table of prices and is never asked to update it, so no function here uses
-the network. Costs use today's standard prices. If a provider charges more for prompts beyond some
-100,000 tokens, or for writing to its cache, its bill is higher than the cost computed here.
+The table is never updated over the network. Costs use today's standard prices. If a provider
+charges more for prompts beyond some 100,000 tokens, or for writing to its cache, its bill is higher
+than the cost computed here.
 """
 
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ class PriceTable:
     def price(self, model: str, endpoint: str | None = None) -> Price | None:
         """Return the price of a model, by its :class:`LanguageModel` name, or None if unknown.
 
-        Without an endpoint only the names ``openai:…`` and ``local:…`` have a published price.
+        Without an endpoint, only the names ``openai:…`` and ``local:…`` have a price.
         """
         if model in self._own:
             return self._own[model]

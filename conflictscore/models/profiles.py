@@ -17,7 +17,7 @@ ReasoningEffort = Literal["low", "medium", "high"]
 """How much a reasoning model should reason before it replies."""
 
 _EFFORT = "reasoning_effort"
-"""Name of this setting in LangChain's chat models."""
+"""Name of the reasoning effort in LangChain's chat models."""
 # The date or tag at the end of a model's name, such as "-2024-08-06" or "-latest".
 _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest|preview)$")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +33,7 @@ def known_profile(name: str) -> ModelProfile:
     """Return LangChain's profile of an OpenAI model; empty if the model is unknown.
 
     The lookup ignores a vendor's prefix (``openai/o3``), a date (``o3-2025-04-16``) and additions
-    at either end, as in names of deployments (``prod-gpt-5-mini``).
+    at either end, as in deployment names (``prod-gpt-5-mini``).
     """
     bare = re.split(r"[:@]", name.lower().rpartition("/")[2])[0]
     for candidate in (name, bare, _DATED.sub("", bare)):
@@ -44,7 +44,7 @@ def known_profile(name: str) -> ModelProfile:
 
 
 def _names(bare: str, known_name: str) -> bool:
-    """Return whether a name is the name of a known model with additions."""
+    """Return whether a name is that of a known model with additions."""
     if known_name.startswith("gpt-"):
         return re.search(rf"(?<![a-z0-9]){re.escape(known_name)}(?![a-z0-9.])", bare) is not None
     return bare.startswith(f"{known_name}-")  # o3 inside a longer name may mean anything
@@ -74,7 +74,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageModel:
-    """Return the model with the user's options, which override what would be detected."""
+    """Return the model with the user's options, which override the detected properties."""
     style, update = RequestStyle(), dict[str, Any]()
     parameters = dict(model.parameters or {})
     if (temperature_text := options.get("temperature")) is not None:
@@ -89,7 +89,7 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
     if reasons := options.get("reasoning"):
         room = min(THINKING_TOKENS, model.context_window // 2)
         update["thinking_tokens"] = room if reasons == "yes" else 0
-    if model.parameters is not None:  # otherwise, nothing of this model may be cached
+    if model.parameters is not None:  # otherwise, nothing from this model may be cached
         update["parameters"] = parameters
     return replace(model, capabilities=Capabilities(style), **update)
 
@@ -113,5 +113,5 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
     """Return the number of tokens to reserve for reasoning, from the profile and the setting."""
     reasons = bool((chat.profile or {}).get("reasoning_output") or effort_setting)
-    # a user may state a small window, and the prompt needs room in it too
+    # the user may set a small window, which the prompt must fit into as well
     return min(THINKING_TOKENS, window // 2) if reasons else 0

@@ -10,31 +10,31 @@ from conflictscore.records import Usage
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 1000
-"""Shorter prompts are not tested: they fit every server, and the counts of different tokenizers
-differ most for short texts."""
+"""Shorter prompts are not tested: they fit every server's window, and token counts of different
+tokenizers differ most for short texts."""
 _CHARS_PER_TOKEN = 5
 """No script has more characters per token than this. So a server that reports at least one token
 per five characters has read the whole prompt. For some scripts, this package's own count may be ten
 times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
-"""No server has a context window with fewer tokens."""
+"""Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""If the server once read a prompt of this many times the tokens that it now reports, its window is
-not too small for the prompt."""
+"""If the server has read a prompt with at least this many times the tokens that it now reports, its
+window is large enough for the prompt."""
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of its tokens. Only Latin text is
 compared in this way, since text in other scripts has fewer characters for each token. For Latin
 text, the counts of different tokenizers differ by less than this factor."""
 _SAME_SHARE = 0.9
-"""Two counts of the same prompt are the same count if they differ by less than a tenth."""
+"""Two token counts of the same prompt count as equal if they differ by less than a tenth."""
 
 
 def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capabilities) -> bool:
     """Return whether the server reports reading far fewer tokens than were sent.
 
-    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    does not mean a cut in three cases: it is smaller than any context window, the server has
-    reported reading a much longer prompt, or its count of cached tokens is at least as high.
+    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count is
+    no sign of a cut in three cases: it is smaller than any context window, the server has reported
+    reading a much longer prompt, or it reports at least as many cached tokens.
     """
     tokens_read = cost.input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)
@@ -57,8 +57,8 @@ def require_whole_prompt(
 ) -> None:
     """Compare a server's token counts for a prompt that was sent twice; raise if it was cut.
 
-    A server that cut the prompt reports the same count again. A server that leaves out its cache
-    reports less, since the prompt is in its cache now.
+    A server that cut the prompt reports the same count again. A server that leaves out cached
+    tokens reports a lower count, since the prompt is now cached.
 
     Raises:
         ProviderError: The server cut the prompt; the message says how to give the server a longer

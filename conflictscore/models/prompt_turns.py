@@ -19,9 +19,9 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
     """Return the conversation as alternating turns of user and assistant, beginning with the user.
 
     Empty turns are dropped, and adjacent turns of the same role are merged. System messages move to
-    the top of the user's first turn, since some templates accept at most one system message and
-    others none. If the conversation begins with the assistant, ``opening`` is inserted as the
-    user's first turn.
+    the top of the user's first turn, since some templates accept only one system message and others
+    none. If the conversation begins with the assistant, ``opening`` is inserted as the user's first
+    turn.
     """
     system = [m.text for m in messages if isinstance(m, SystemMessage) and m.text.strip()]
     turns = _joined_turns(messages)
@@ -33,13 +33,13 @@ def plain_turns(messages: Sequence[BaseMessage], opening: str) -> list[BaseMessa
 
 
 def are_plain(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether messages already are non-empty alternating turns that begin with the user."""
+    """Return whether messages are already non-empty alternating turns, beginning with the user."""
     types = ["ai" if by_assistant else "human" for by_assistant, _ in _joined_turns(messages)]
     return types[:1] == ["human"] and types == [message.type for message in messages]
 
 
 def _joined_turns(messages: Sequence[BaseMessage]) -> list[tuple[bool, list[str]]]:
-    """Return, for each turn except system turns, whether it is the assistant's, and its texts."""
+    """For each turn except system turns, return whether it is the assistant's, and its texts."""
     turns: list[tuple[bool, list[str]]] = []
     for message in messages:
         if isinstance(message, SystemMessage) or not message.text.strip():

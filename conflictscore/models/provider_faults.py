@@ -1,4 +1,4 @@
-"""Finds the error that a provider sent: status, code and message, anywhere in its reply."""
+"""Finds the error in a provider's reply: its status, code and message, wherever they are."""
 
 import json
 import re
@@ -12,8 +12,8 @@ import aiohttp
 import httpx2
 import openai
 
-# Errors have no common form. The provider's words are in ``error``, ``detail`` or ``message``, as
-# text, an object or a list. Some providers send an error with status 200, or inside a choice.
+# Errors have no common format. The provider's message is in ``error``, ``detail`` or ``message``,
+# as text, an object or a list. Some providers send an error with status 200, or inside a choice.
 # Services that forward requests to another provider wrap its error in their own, often as JSON in a
 # string.
 
@@ -22,7 +22,7 @@ _DEPTH = 6
 object in a list.
 """
 _MOST_CAUSES = 8
-"""Maximum number of nested exceptions that are searched. Clients nest four."""
+"""Maximum number of nested exceptions that are searched. Clients nest up to four."""
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
 _BODY_CHARS = 20_000  # characters of an untrusted body that are searched
@@ -41,21 +41,21 @@ _WORD_FIELDS = (
     "status_msg",
 )
 _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
-"""Fields in which a forwarding service puts the original provider's words, next to a message that
-says little, such as "Provider returned error"."""
+"""Fields in which a forwarding service puts the original provider's message, next to a message of
+its own that says little, such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
-"""Fields that are read only if no earlier field has text. The fields of forwarding services among
-these are always read."""
+"""Fields that are read only if no earlier field has text, except that ``_PASSED_ON_FIELDS`` are
+always read."""
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _PROXY_STATUS = re.compile(r"\d{3}\b")
-"""Matches the status at the start of the clients' messages on a proxy."""
+"""Matches the status at the start of the clients' messages about a proxy."""
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
-"""Words that OpenAI's client puts before a provider's message."""
+"""Matches what OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes for an account without credit."""
 _UNMADE_CODES = frozenset({"json_validate_failed", "output_parse_failed", "tool_use_failed"})
-"""Groq's codes for a reply that its server could not read."""
+"""Groq's codes for model output that its server could not parse."""
 _UNMADE_WORDS = re.compile(
     r"(?i)json_validate_failed|failed_generation|failed to (?:generate|validate) (?:valid )?json"
     r"|did not (?:generate|produce|return) (?:valid )?json"
@@ -63,8 +63,8 @@ _UNMADE_WORDS = re.compile(
     r"|pars\w{0,4} .{0,40}model'?s? output|error parsing tool call|expecting start token"
     r"|tokens remaining in message header"
 )
-"""Matches messages about a model's own reply, which servers such as Ollama, and vLLM for gpt-oss,
-send with the status of a bad request."""
+"""Matches messages about unreadable model output, which servers such as Ollama, and vLLM for
+gpt-oss, send with the status of a bad request."""
 OVERLOADED = 529
 """Anthropic's own status code for an overloaded server."""
 
@@ -83,7 +83,7 @@ class ProviderFault(NamedTuple):
 
 
 def is_unmade(fault: ProviderFault) -> bool:
-    """Return whether a server could not read what its model wrote, so that a retry may help."""
+    """Return whether a server could not parse its model's output, so that a retry may help."""
     is_refusal = fault.status is not None and fault.status < HTTPStatus.INTERNAL_SERVER_ERROR
     return is_refusal and (fault.code in _UNMADE_CODES or bool(_UNMADE_WORDS.search(fault.words)))
 
@@ -106,7 +106,7 @@ def timed_out(error: BaseException) -> bool:
     """Return whether a client's exception means that no answer arrived in time.
 
     The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
-    with aiohttp's own exception as the cause.
+    so aiohttp's own exception, which is the cause, decides.
     """
     if not isinstance(error, openai.APITimeoutError):
         return False
@@ -120,7 +120,7 @@ def timed_out(error: BaseException) -> bool:
 
 def tls_fault(error: BaseException) -> ssl.SSLError | None:
     """Return why no secure connection could be made; None if an exception has another cause."""
-    # clients wrap Python's exception in one of the same type, so the innermost counts
+    # clients wrap Python's exception in one of the same type, so the innermost one is used
     faults = [cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)]
     return faults[-1] if faults else None
 
@@ -167,10 +167,10 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 
 
 def _error_field_of(body: Mapping[str, Any]) -> Any:
-    """Return the part of a body that may hold an error; in a completion, the ``error`` of a choice.
+    """Return the part of a body that may hold an error: in a completion, the ``error`` of a choice.
 
-    A completion may have fields that are named like those of an error. So such fields count only in
-    a body without choices.
+    A completion may have fields with the same names as those of an error. So such fields count only
+    in a body without choices.
     """
     choices = body.get("choices")
     if body.get("error") or not choices or not isinstance(choices, list):
@@ -201,7 +201,7 @@ def _fault(error: BaseException) -> ProviderFault | None:
 
 
 def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator[Any]:
-    """Yield the provider's response from each place where clients keep it."""
+    """Yield the provider's response from each place where a client may keep it."""
     yield getattr(error, "body", None)
     yield getattr(error, "details", None)  # Google
     if status is not None:
@@ -214,8 +214,8 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
 
 
 def _is_status(number: object) -> bool:
-    """Return whether a number is an error status; 200 is not, even if the reply has an error."""
-    # statuses have three digits; a provider's own error codes may be other numbers
+    """Return whether a number is an error status; 200 is not, even if the body reports an error."""
+    # statuses have three digits; a provider's own error codes may have more or fewer
     return isinstance(number, int) and 100 <= number < 600 and number != 200
 
 

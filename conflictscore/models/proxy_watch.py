@@ -14,14 +14,14 @@ from conflictscore.proxies import PROXY_ADVICE, is_socks, without_login
 Out = TypeVar("Out")
 
 _SLOW_S = 5.0
-"""Seconds without a reply after which a call's proxy is tested. Most calls are answered earlier, so
-they cause no test."""
+"""Seconds without a reply after which a call's proxy is tested. Most calls are answered sooner, so
+their proxy is not tested."""
 _ANSWER_S = 10.0
 """Seconds without a byte after which the test of a proxy fails. Working proxies answer the test by
 themselves, usually within milliseconds."""
 _GOOD_FOR_S = 60.0  # seconds after an answer during which the proxy is not tested again
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_SOCKS_PORT = 1080  # the port that is registered for SOCKS
+_SOCKS_PORT = 1080  # the port registered for SOCKS
 _answered_at: dict[str, float] = {}
 """When each proxy last answered a test, on the monotonic clock."""
 
@@ -64,7 +64,7 @@ def _has_answered_lately(proxy: str) -> bool:
 
 
 def _leave(task: "asyncio.Future[Any]") -> None:
-    """Cancel a task that is no longer awaited, and keep asyncio from reporting its outcome."""
+    """Cancel a task that is no longer awaited, and prevent asyncio from reporting its outcome."""
 
     def take_outcome(ended: "asyncio.Future[Any]") -> None:
         if not ended.cancelled():
@@ -101,10 +101,10 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Return bytes to which a proxy replies by itself, without contacting the endpoint.
+    """Return a request that a proxy answers by itself, without contacting the endpoint.
 
-    For an ``https`` endpoint they ask for a tunnel, which is the first step of every call. For an
-    ``http`` endpoint they are a request to the proxy itself, which refuses it.
+    For an ``https`` endpoint, it asks for a tunnel, which is the first step of every call. For an
+    ``http`` endpoint, it is addressed to the proxy itself, which refuses it.
     """
     if is_socks(proxy):
         return b"\x05\x01\x00"  # version 5; one login method: none

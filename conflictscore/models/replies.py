@@ -16,10 +16,10 @@ INTERRUPTED_REASONING = "it was cut off while the model was still reasoning"
 _REASONING = re.compile(
     r"think|thought|reason|reflect|scratch|analy[sz]|(?<![a-z])(?:cot|plan|draft)|思"
 )
-"""Names, or parts of names, that templates and models use for a block of reasoning."""
+"""Matches names, or parts of names, that templates and models use for a block of reasoning."""
 _CERTAIN = re.compile(r"think|thought|reason|reflect")
-"""Names that always mark reasoning. A block with another name is reasoning only if it begins a
-reply and is closed."""
+"""Matches names that always mean reasoning. A block with a different name is reasoning only if it
+begins a reply and is closed."""
 # Tags around reasoning, such as "<think>", "[THINK]", "◁think▷" and Gemma's "<|channel>".
 _TAG = re.compile(
     r"(?P<line>^[ \t]{0,40})?(?:<(?P<gemma>\|channel>thought|channel\|>)"
@@ -31,7 +31,7 @@ _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
-"""A closing tag after one of these characters is merely quoted and closes no block."""
+"""A closing tag after one of these characters is only quoted, and closes no block."""
 # The header of a message in Harmony, the reply format of OpenAI's open models.
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
@@ -49,10 +49,11 @@ _FINAL_HEADER = re.compile(
     r"|^(?:\*\*|__|#{1,6} )assistant[\s:|]{0,3}final[ \t]{0,3}:?(?:\*\*|__)?:?[ \t]{0,3}$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The header of the last channel. Some servers remove its special tokens but leave its words.
+"""Matches the header of the last channel. Some servers remove its special tokens but leave its
+words.
 
 A sentence may contain "final:" or "assistant final", so the words are a header only if they are
-joined to the text or on a line of their own.
+joined to the text or stand on a separate line.
 """
 _SPACED_HEADER = re.compile(r"(?i:assistant[\s:|]{1,3}final)\b[\s:|]{0,3}(?=[A-Z\d])")
 """The same header after the reasoning, if the reply begins with "assistant analysis"."""
@@ -70,10 +71,11 @@ _FIRST_HEADER = re.compile(
 )
 """The same header at the beginning of a reply, in the forms that servers leave."""
 _GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
-"""The word "final" joined to the next word. The two together may also be an ordinary word, or an
+"""Matches "final" joined to the next word. The result may also be an ordinary word, or an
 identifier such as finalScore."""
 _LEAST_DIGITS = 3
-"""Minimum digits of a number that is joined to "final"; "final2" is probably a name."""
+"""Minimum digits of a number joined to "final"; with fewer, as in "final2", it is probably a
+name."""
 # Signs that a text is about code, where a tag may be an example.
 _ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
 _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
@@ -99,7 +101,7 @@ _ENDS = (
     "<|end_of_solution|>",
 )
 """Chat-template tokens that servers leave in a reply."""
-_MOST_ENDS = 4  # maximum number of tokens that are removed from the end of a reply
+_MOST_ENDS = 4  # maximum number of chat-template tokens that are removed from the end of a reply
 # A tag around a whole reply.
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"
@@ -147,11 +149,11 @@ def without_reasoning(text: str, prompt: str = "") -> str:
     """Return a text without reasoning blocks and chat-template tokens that a server left in it.
 
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
-    tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
-    the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last channel other
-    than analysis. Some servers join its header to the answer's first word, as in "finalParis".
-    ``prompt`` is the text that the model was asked. If it or the reply seems to be about code, such
-    a word counts as an identifier.
+    tag. Everything before an unmatched closing tag counts as reasoning too, since some chat
+    templates put the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last
+    channel other than analysis. Some servers join its header to the answer's first word, as in
+    "finalParis". ``prompt`` is the text that the model was asked. If it or the reply seems to be
+    about code, such a word counts as an identifier.
 
     Raises:
         ValueError: A block is not closed.
@@ -183,7 +185,7 @@ def _after_bare_header(text: str, prompt: str) -> str:
 
 
 def _glued_header(text: str, prompt: str) -> re.Match[str] | None:
-    """Return the header glued to the first word, unless reply or prompt seem to be about code."""
+    """Return the header joined to the first word, unless reply or prompt seem to be about code."""
     header = _GLUED_HEADER.match(text)
     if header is None or not _begins_sentence(header["word"]):
         return None
@@ -191,7 +193,7 @@ def _glued_header(text: str, prompt: str) -> re.Match[str] | None:
 
 
 def _begins_sentence(word: str) -> bool:
-    """Return whether a word may begin an answer: capitalised, all capitals, a number, or caseless.
+    """Return whether a word may begin an answer: one with a capital, a number, or a caseless word.
 
     Words of scripts without capitals, such as Japanese, are caseless.
     """
@@ -211,7 +213,7 @@ def _without_blocks(text: str) -> str:
     """Return a text without its blocks of reasoning; raise ValueError if a block is left open.
 
     Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
-    block. A closing tag in quotation marks is only mentioned and ends nothing.
+    block. A closing tag in quotation marks is only mentioned, and ends no block.
     """
     parts: list[str] = []
     start, open_name = 0, ""
@@ -283,14 +285,14 @@ def unfenced(text: str) -> str:
 
 
 def is_empty(reply: str) -> bool:
-    """Return whether a reply has no content, apart from white space and signs of JSON."""
+    """Return whether a reply contains nothing but white space and JSON punctuation."""
     return _EMPTY.fullmatch(reply) is not None
 
 
 def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
     """Return values from lines ``NAME: value`` or tags ``<name>value</name>``, by lower-case name.
 
-    Bullets, bold print and quotation marks around names and values make no difference.
+    Bullets, bold print and quotation marks around names and values are ignored.
 
     Raises:
         ValueError: A name has two different values.

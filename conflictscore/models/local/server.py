@@ -1,8 +1,7 @@
 """An OpenAI-compatible server on this machine for a local model file.
 
 llama.cpp's own HTTP server runs in a child process, bound to the loopback address and protected by
-a random key. So a local model is called like any other endpoint, and the rest of the package does
-not know that it is local.
+a random key. So a local model is called like any other endpoint.
 """
 
 import atexit
@@ -30,8 +29,10 @@ CONTEXT_WINDOW = 8192
 """Default number of tokens in prompt and reply together."""
 
 _HOST = Path(__file__).with_name("host.py")
-_PROMPT_CACHE_MIB = 512  # of earlier prompts; a new prompt with the same beginning is read faster
-_REPLY_TIMEOUT_S = 60.0  # the model is loaded by then, so a working server answers at once
+# Size of the cache of earlier prompts. A prompt that begins like one of them is read faster.
+_PROMPT_CACHE_MIB = 512
+# A short limit, since the model is loaded by then, so a working server answers at once.
+_REPLY_TIMEOUT_S = 60.0
 _REASON_CHARS = 300  # maximum characters of llama.cpp's reason that are shown
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
@@ -52,7 +53,7 @@ class LocalServer:
                 window has fewer than 256 tokens.
             ProviderError: The server started but does not answer.
         """
-        # the prompts of the package alone take more tokens
+        # this package's own prompts take more tokens
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
         file = Path(path).resolve()
@@ -176,7 +177,9 @@ _shared_lock = threading.Lock()
 
 
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:
-    """Return this process's server for a file and window. Raises the same errors as `LocalServer`.
+    """Return this process's server for a model file and context-window size.
+
+    Raises the same errors as `LocalServer`.
 
     The server starts at the first call and stops when the interpreter exits. If it was closed, the
     next call starts a new server.
@@ -213,7 +216,7 @@ def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str
 
 
 def _log_file() -> IO[bytes]:
-    """Return a file for the server's error stream; the stream is dropped if no file can be made."""
+    """Return a file for the server's error stream; if no file can be made, discard the stream."""
     try:
         return tempfile.TemporaryFile()
     except OSError:  # the disk is full or read-only
