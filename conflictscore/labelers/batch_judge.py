@@ -2,7 +2,7 @@
 
 The claims of one call form a batch. Each claim has an id derived from its text. A verdict counts
 only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
-without a usable verdict. A claim that reads like an instruction to the judge gets a separate call.
+without a usable verdict. A claim that reads like an instruction to the judge gets a call to itself.
 The rules and the document precede the claims, so that a server can cache them for the next claims.
 """
 
@@ -36,7 +36,7 @@ from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The reply field for the verdicts: on all claims, or only on claims that are not irrelevant."""
+"""The reply field for verdicts: on all claims or, in the brief form, on those not irrelevant."""
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
@@ -45,20 +45,19 @@ _BRIEF_TEMPLATE = "label_per_document_brief"
 _MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
 """Maximum number of claims in a call: in the longer form, and in the brief one.
 
-Models make more errors near the end of a long list, and small models make the most. At an endpoint,
-all claims of a usual answer share a call, since each further call repeats the rules and the
-document. One more claim is allowed if it would otherwise need its own call. The numbers were
+Models, and small ones above all, make more errors near the end of a long list. At a remote
+endpoint, all claims of a typical answer share a call, since each further call repeats the rules and
+the document. One more claim is allowed if it would otherwise need a separate call. The numbers were
 chosen, not measured.
 """
 _ROUNDS = 3
-"""Maximum number of times that the judge is asked about a pair, in ever smaller batches."""
+"""Maximum number of times that the judge is asked about a pair, each time in a smaller batch."""
 _REPLY_TOKENS = 400
 """Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict."""
-_VERDICT_TOKENS = 80  # the length of a quotation, a reason and a label
+_VERDICT_TOKENS = 80  # for a quotation, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
-"""Maximum number of tokens of the claims in a call, in each form.
-
-The smaller number is reserved in every prompt, so that few claims do not affect where a document is
+"""Maximum number of tokens of the claims in a call: in the longer form, and in the brief one. Every
+prompt reserves at least the smaller number, so that a few claims do not change where a document is
 cut.
 """
 _MARK_TOKENS = 16  # tokens that the prompt adds to a claim, such as its id
@@ -80,10 +79,8 @@ SCHEMA = {
     "title": "evidence_labels",
     **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
 }
-"""The form of a reply.
-
-It is the same for all calls, since servers cache schemas and a new schema is costly. So it does not
-list the ids; they are checked here instead.
+"""The schema of a reply. It is the same for all calls, since servers cache schemas and a new schema
+is costly. So it does not list the ids; they are checked here instead.
 """
 BRIEF_SCHEMA = {
     "title": "evidence_labels",
@@ -94,10 +91,10 @@ BRIEF_SCHEMA = {
         }
     ),
 }
-"""The form of a reply that has as few tokens as possible: each verdict is a list, with the fields
-of ``_ROW`` in this order."""
+"""The schema of a reply that takes as few tokens as possible: each verdict is a list of the fields
+in ``_ROW``, in that order."""
 _ROW = "claim", "snippet", "answer", "reason"
-"""The fields of a verdict that is a list; a verdict has a reason only if it is CONTRADICTS."""
+"""The fields of a verdict that is a list; ``reason`` is present only with CONTRADICTS."""
 
 Tell = Callable[[EvidenceLabel], None]
 
@@ -120,9 +117,11 @@ class Batch(NamedTuple):
     cut: bool = False
     """Whether part of the document is not read at all."""
     further: tuple[str, ...] = ()
-    """The other parts of a document that is too long for one prompt; each needs its own call."""
+    """The remaining parts of a document that is too long for one prompt; each needs a separate
+    call."""
     no_room: ContextWindowError | None = None
-    """The reason why the claims and the document do not fit into one call; None if they do."""
+    """The error that says why the claims and the document do not fit into a call; None if they
+    do."""
 
     def ids(self) -> dict[int, str]:
         """Return the id of each claim, by claim number."""
@@ -143,7 +142,7 @@ def read_reply(
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
     verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
     for row in verdict_list:
-        is_row = isinstance(row, list) and len(row) <= len(_ROW)  # a longer row is unclear
+        is_row = isinstance(row, list) and len(row) <= len(_ROW)  # a longer row is ambiguous
         verdict = dict(zip(_ROW, row, strict=False)) if is_row else row
         if isinstance(verdict, Mapping):
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
@@ -164,7 +163,7 @@ def read_reply(
 
 
 def _listed_ids(claims: Any) -> list[str]:
-    """Return the ids in a list of ids or of objects with ids; an empty list for anything else."""
+    """Return the ids in a list of ids or of objects with ids; for anything else, an empty list."""
     ids = claims if isinstance(claims, list) else []
     return [str(each.get("claim") if isinstance(each, Mapping) else each) for each in ids]
 
@@ -199,10 +198,10 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 class BatchJudge:
     """A judge that labels many claims against one document per call: 8, or 26 in the brief form.
 
-    A judge of single pairs never uses the cached verdicts of this judge. At a remote endpoint,
+    Judges of single pairs never reuse the cached verdicts of this judge. At a remote endpoint,
     where each token costs time and money, the rules are shorter, the claims are one JSON object,
     and a reply has the form ``BRIEF_SCHEMA``. The longer form is used if the model is embedded, if
-    the prompt set is ``paper``, or if the user overrides one of its templates.
+    the prompt set is ``paper``, or if the user overrides a template of the longer form.
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
@@ -238,7 +237,7 @@ class BatchJudge:
                     start(partial(settle, batch, meter, on_label, _ROUNDS))
 
     async def _settle_parts(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Read every part of a document, and then report a label for each claim of the batch."""
+        """Ask about every part of a document, then report a label for each claim of the batch."""
         parts = [batch._replace(shown=text, further=()) for text in (batch.shown, *batch.further)]
         labels_by_part = [dict[int, EvidenceLabel]() for _ in parts]
         async with together() as start:
@@ -259,7 +258,7 @@ class BatchJudge:
             tell(await label_of_parts(own, ask_again))
 
     async def _settle(self, batch: Batch, meter: UsageMeter, tell: Tell, rounds: int) -> None:
-        """Report a label for each claim of a batch, and ask again about claims that stay open."""
+        """Report a label for each claim of a batch, asking again about claims that stay open."""
         open_claims, parts = await self._attempt(batch, meter, tell)
         if rounds == 1 or not parts:
             for claim, reason, failure in open_claims:
@@ -292,7 +291,7 @@ class BatchJudge:
             half = len(claims) // 2
             halves = [claims[:half], claims[half:]] if half else []
             return _all_open(claims, error), halves
-        # the call itself failed after its retries, so smaller batches would fail too
+        # the call failed despite retries, so calls with smaller batches would fail too
         except ProviderError as error:
             return _all_open(claims, error), []
         for label in labels:
@@ -322,7 +321,7 @@ class BatchJudge:
         return self._prompts.render(_TEMPLATE, rules=rules, document=document, claims=claims)
 
     async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """Return the batches; a thread counts the tokens of long documents and cuts them."""
+        """Return the batches; long documents are measured and cut in a thread."""
         if len(document.text) <= LONG_CHARS:
             return list(self._batches(claims, document))
         work = partial(list[Batch], self._batches(claims, document))
@@ -331,8 +330,8 @@ class BatchJudge:
     def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """Put the claims into batches, in order; each batch is as large as the limits allow.
 
-        A document that does not fit is read in parts, and the part nearest to the claims comes
-        first.
+        A document that does not fit is read in parts, beginning with the part nearest to the
+        claims.
         """
         some: list[Claim] = []
         total = 0

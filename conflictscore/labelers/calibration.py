@@ -24,7 +24,7 @@ class Calibration(BaseModel):
     temperature: float = Field(gt=0)
     """Above 1 for an overconfident model, below 1 for an underconfident one."""
     fitted_on: str
-    """The name of the data set, and the number of pairs used."""
+    """The name of the data set used for fitting, and the number of its pairs."""
 
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
         """Return calibrated probabilities, which sum to 1, for natural log-probabilities."""
@@ -36,7 +36,7 @@ class Calibration(BaseModel):
 
 
 def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
-    """Return probabilities in the form used in records: in [0, 1], rounded to four places."""
+    """Return probabilities as records hold them: in [0, 1], rounded to four places."""
     return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 
@@ -45,7 +45,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration, and the model that it was fitted for; it is not valid for other models."""
+    """A calibration with the one model for which it was fitted and is valid."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -17,18 +17,17 @@ _Place = tuple[int, int]
 Deciding = Literal["none", "sole", "sides"]
 """Which cheap verdicts the judge must confirm.
 
-``none`` means no verdict. ``sole`` applies to a claim with evidence on both sides, and means a
-verdict that is the only one on its side. ``sides`` applies to a claim that is contradicted, and
-means every verdict that takes a side.
+``none``: no verdict. ``sole``: for a claim with evidence on both sides, any verdict that is the
+only one on its side. ``sides``: for a claim that is contradicted, every verdict that takes a side.
 """
 
 
 class Thresholds(NamedTuple):
     """The minimum score (0 to 1) at which a cheap verdict counts, for each label.
 
-    With the default thresholds, three in four of the SUPPORTS and CONTRADICTS verdicts of the
-    bundled NLI model are right. Of its IRRELEVANT verdicts, 87 in 100 are right; an error in such a
-    verdict would hide a conflict.
+    At or above the default thresholds, three in four of the bundled NLI model's SUPPORTS and
+    CONTRADICTS verdicts are correct, and 87 in 100 of its IRRELEVANT verdicts. The latter must be
+    more reliable, since an error would hide a conflict.
     """
 
     supports: float = 0.6
@@ -37,10 +36,10 @@ class Thresholds(NamedTuple):
 
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Thresholds":
-        """Return the thresholds for an NLI model, by name or folder; ``nli-mpnet`` has its own."""
+        """Return the thresholds for an NLI model (a name or folder); ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
-        # with these, its verdicts are right as often as the bundled model's
+        # with these, its verdicts are correct as often as the bundled model's
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod
@@ -55,17 +54,17 @@ class Thresholds(NamedTuple):
 
 
 class Cascade:
-    """A labeler with two stages, a cheap labeler and a judge; each label names the deciding stage.
+    """A labeler with two stages, a cheap labeler and a judge; each label names its stage.
 
     The cheap labeler decides a pair if its score is high enough. The judge decides all other pairs.
-    It also checks the cheap verdicts on which a conflict depends. By default, such a verdict is the
-    only one on its side, and there is evidence on the other side too.
+    The judge also checks the cheap verdicts on which a conflict depends. By default, these are
+    verdicts that are the only one on their side while there is evidence on the other side.
 
     So the label of a pair may depend on other documents, and is computed again in each run. Only
-    the verdicts of the two stages are cached, each under the identity of its labeler. A pair that
-    the judge could not label is UNLABELLED, even if it has a cheap verdict. The cheap verdict
-    counts if the judge says SUPPORTS although the document has a different number in place of the
-    number in the claim.
+    the verdicts of the two stages are cached, each under its own labeler's identity. A pair that
+    the judge could not label is UNLABELLED, even if it has a cheap verdict. If the judge says
+    SUPPORTS although the document replaces the claim's number with a different one, the cheap
+    verdict stands.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Cascade:
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
             judge: A labeler that decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``.
-                None means the judge that the run would use without a cascade.
+                With None, the judge is the one that the run would use without a cascade.
             thresholds: The minimum scores at which cheap verdicts count; by default, those of
                 :class:`Thresholds`.
             deciding: Additional cheap verdicts that the judge must confirm. The default is
@@ -120,7 +119,7 @@ class Cascade:
         """The labeler to use for competing statements: the cheap one if the judge is embedded.
 
         The embedded judge needs a call for each pair, and is less accurate than ``nli-mpnet``.
-        Moreover, the probabilities of two models cannot be compared.
+        Moreover, probabilities of different models cannot be compared.
         """
         return self._cheap if getattr(self._judge, "embedded", False) else self
 
@@ -191,7 +190,7 @@ class Cascade:
     def _believed(
         self, pair: Pair, cheap: EvidenceLabel, judge_verdict: EvidenceLabel
     ) -> EvidenceLabel:
-        """Return the judge's verdict, or the cheap one if the judge overlooks a different number.
+        """Return the judge's verdict, or the cheap one if the judge missed that a number differs.
 
         A small judge gives the label SUPPORTS to most documents on the topic, whatever year they
         state.
@@ -211,7 +210,7 @@ def _deciding(
 ) -> list[_Place]:
     """Return the positions of cheap verdicts that the judge must confirm; see :data:`Deciding`.
 
-    The verdicts of the judge itself count as evidence for a side, but need no confirmation.
+    The judge's own verdicts count as evidence for a side, but need no confirmation.
     """
     if which == "none":
         return []
@@ -238,7 +237,7 @@ def _deciding(
 def _sides_of_claims(
     cheap: Collection[EvidenceLabel], judge_verdicts: Sequence[EvidenceLabel]
 ) -> dict[int, dict[Label, list[_Place | None]]]:
-    """Return the positions of verdicts by claim and side; None stands for a judge's verdict."""
+    """Return the positions of cheap verdicts by claim and side; None for a judge's verdict."""
     sides: dict[int, dict[Label, list[_Place | None]]] = {}
     for verdict in judge_verdicts:
         if verdict.label in (Label.SUPPORTS, Label.CONTRADICTS):
@@ -250,7 +249,7 @@ def _sides_of_claims(
 
 
 def _decided_by(labeler: Labeler, verdict: EvidenceLabel) -> EvidenceLabel:
-    """Return a verdict with its stage; if it has none yet, the stage is the labeler's name."""
+    """Return a verdict with a stage; if it has none, the stage is the labeler's name."""
     return verdict.model_copy(update={"stage": verdict.stage or labeler.name})
 
 

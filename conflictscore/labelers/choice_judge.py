@@ -27,7 +27,7 @@ class ChoiceJudge:
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
-        # older versions calibrated some models; this entry keeps their cached verdicts valid
+        # older versions calibrated some models; with this entry, cached verdicts stay valid
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 
@@ -36,7 +36,7 @@ class ChoiceJudge:
         prompts = await self._prompt_writer.of(claim, document)
 
         async def no_quotes(snippets: Sequence[str]) -> None:
-            """Return None: a reply of one letter has no quotations to ask about again."""
+            """Return None, since a reply of one letter has no quotations to ask about."""
 
         def read(logprobs: Mapping[str, float]) -> EvidenceLabel:
             by_label = {LETTERS[letter]: logprob for letter, logprob in logprobs.items()}

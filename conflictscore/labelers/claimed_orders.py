@@ -1,7 +1,7 @@
-"""Recognition of claims that may address the judge instead of stating something.
+"""Recognises claims that may address the judge instead of stating something.
 
-Such a claim gets a labelling call of its own, so that it influences no other claim's verdict. A
-false positive costs one call.
+Such a claim is labelled in a separate call, so that it cannot influence the verdicts on other
+claims. A false positive costs one call.
 """
 
 import re
@@ -11,13 +11,13 @@ from conflictscore.prompts import neutral
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.records import Claim
 
-_LONGEST_READ = 2000  # characters; claims are sentences
+_LONGEST_READ = 2000  # characters; claims are single sentences
 _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ORDER = re.compile(
-    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which do not occur in prose
+    r"SUPPORTS|CONTRADICTS|IRRELEVANT"  # labels in capitals, which prose does not contain
     r"|(?i:\b(?:all|any|each|every|other|these|those|following|previous)(?: of the)?"
     r" (?:other )?(?:claims?|ids?|verdicts?|labels?)\b"
     r"|\bto (?:the|any|every) (?:judge|grader|labell?er|checker|model|assistant)\b"
@@ -29,11 +29,11 @@ _ORDER = re.compile(
 
 
 def _begins(stems: str, unspaced: str) -> re.Pattern[str]:
-    """Match words that begin with one of the stems, and texts of scripts without spaces."""
+    """Match words that begin with one of the stems, and the given words of unspaced scripts."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(stems.split())})|{'|'.join(unspaced.split())}")
 
 
-# The parts of an order in other words. The lists were written by hand, and are not complete.
+# The parts of an order in different words. The lists were written by hand, and are not complete.
 _THINGS = _begins(
     "claim statement sentence assert entr item point line ids? list set\\b batch label verdict grad"
     " judg evaluat enumerat exercise rating output repl response json field document ai\\b model"
@@ -68,10 +68,10 @@ _ADDRESSES = _begins(
 def reads_like_an_order(claim: Claim) -> bool:
     """Return whether a claim may tell the judge how to label.
 
-    It may if it has one of the usual phrases. It also may if it has two words: one that addresses
-    somebody or includes everything ("must", "each"), and one for what is judged ("claim",
-    "verdict") or for the outcome ("supported"). The words are from some ten languages. A very long
-    claim is not read; the result is then true.
+    The result is true if the claim contains a typical phrase. It is also true if the claim contains
+    two words: one that addresses somebody or includes everything ("must", "each"), and one for what
+    is judged ("claim", "verdict") or for the outcome ("supported"). The words are from about ten
+    languages. For a very long claim, the result is true without a search.
     """
     if len(claim.text) > _LONGEST_READ:
         return True

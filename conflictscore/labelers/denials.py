@@ -1,6 +1,6 @@
-"""Functions that write a denial, "It is not true that “…”.", and find the statement it denies.
+"""Functions that write denials ("It is not true that “…”.") and find the statement denied.
 
-A small NLI model hardly notices this form, and reads such a claim as the statement in it. So the
+A small NLI model hardly notices the denial, and reads such a claim as the statement in it. So the
 model is asked about the statement instead, and the labels SUPPORTS and CONTRADICTS are swapped.
 """
 
@@ -13,8 +13,8 @@ _DENIAL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _QUOTATION = re.compile(r"(?P<mark>[“\"'])(?P<inside>.+)[”\"']", re.DOTALL)
-# A contrast, after which a sentence usually affirms: in "It is false that A, but B", only A is
-# denied.
+# A contrast, after which a sentence usually affirms something: "It is false that A, but B" denies
+# only A.
 _CONTRAST = re.compile(
     r"[,;]\s{1,9}(?:but|while|whereas|although|though|yet|instead)\b", re.IGNORECASE
 )
@@ -22,7 +22,7 @@ _ENDS = " .\n"  # removed after a statement
 
 
 def denial_of(statement: str) -> str:
-    """Return the denial of a statement, or, if the statement is a denial, what it denies."""
+    """Return the denial of a statement; if it is a denial itself, return what it denies."""
     inner_statement = denied_in(statement)
     return (
         f"It is not true that “{statement.rstrip(_ENDS)}”."
@@ -32,7 +32,7 @@ def denial_of(statement: str) -> str:
 
 
 def denied_in(statement: str) -> str | None:
-    """Return the statement that a text denies, without a full stop; None if it is no denial."""
+    """Return the statement that a text denies, without a full stop; None if it denies nothing."""
     match = _DENIAL.fullmatch(statement)
     if match is None:
         return None
@@ -45,9 +45,9 @@ def denied_in(statement: str) -> str | None:
 
 
 def _quoted(text: str) -> str | None:
-    """Return the text between quotation marks around a whole text; None if there are no such marks.
+    """Return a text without the quotation marks around all of it; None if there are no such marks.
 
-    The marks are not around the whole text if they close earlier, as in ‘“A” is not “B”’.
+    Marks that close before the end, as in ‘“A” is not “B”’, do not count.
     """
     quotation = _QUOTATION.fullmatch(text)
     if quotation is None:

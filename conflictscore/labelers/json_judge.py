@@ -46,8 +46,8 @@ _NEEDED = frozenset({"answer"})
 class JsonJudge:
     """A judge that makes one call per pair and looks its snippets up in the document.
 
-    A label counts even if its snippet is not in the document, since such labels are right as often
-    as other labels (docs/findings/labelers.md).
+    A label counts even if its snippet is not in the document, since such labels are correct as
+    often as others (docs/findings/labelers.md).
     """
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
@@ -83,7 +83,7 @@ class JsonJudge:
     async def _ask(
         self, prompt: str, claim: Claim, document: Document, meter: UsageMeter, *, cut: bool
     ) -> EvidenceLabel:
-        """Ask once, and return the label of the document, or of the part that the prompt shows."""
+        """Ask once, and return the label of the document or of the part that the prompt shows."""
 
         def read(reply: Mapping[str, Any]) -> EvidenceLabel:
             snippet = text_of(reply, "document_snippet")

@@ -1,8 +1,9 @@
-"""Functions that read a whole document that is too long for one prompt, one part in each call.
+"""Functions that read a document that is too long for one prompt, one part per call.
 
 The parts nearest to the claims are read first, and then the rest in order. The document must be
-read completely, since the decisive line may not share a word with the claim. If that would require
-too many calls, only the nearest parts are read, and the label records this (``document_cut``).
+read completely, since the decisive line may have no word in common with the claim. If that would
+require too many calls, only the nearest parts are read, and the label records this
+(``document_cut``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,14 +25,14 @@ _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 Fit = Callable[[Document, Choose | None], Fitted]
 """A function that fits a document into a judge's prompt."""
 AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
-"""A function that asks about a document again, and shows the parts around quotations from it."""
+"""A function that asks about a document again, showing the parts around quotations from it."""
 
 
 class Parts(NamedTuple):
     """A document in the form that a judge sees."""
 
     texts: tuple[str, ...]
-    """The text for each prompt; only one text if the whole document fits."""
+    """The text for each prompt; a single text if the whole document fits."""
     cut: bool
     """Whether the document has further parts that are not read."""
 
@@ -42,7 +43,7 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     Raises:
         ContextWindowError: The prompt has no room for any part.
     """
-    if len(document.title.strip()) > _TITLE_CHARS:  # it is read once, like the text
+    if len(document.title.strip()) > _TITLE_CHARS:  # then it is read once, like the text
         text = f"{document.title.strip()}\n\n{document.text}"
         document = document.model_copy(update={"title": "", "text": text})
     fitted = fit(document, choose)
@@ -56,8 +57,8 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
         fitted = fit(document.model_copy(update={"text": rest}), None)
         texts.append(as_shown(fitted.documents[0]))
         rest, before = fitted.rests.get(document.number, ""), rest
-        # A longer rest would need too many parts, so it is not cut up at all. The factor 2 allows
-        # for text in another script, which may have fewer tokens for each character.
+        # A longer remainder would need too many parts, so it is not split at all. The factor 2
+        # allows for text in a different script, which may have fewer tokens per character.
         most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
     return Parts(tuple(texts), cut=False)
 
@@ -76,10 +77,10 @@ async def label_by_parts(
 async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
     """Combine the labels of the parts of a document; the first part is nearest to the claim.
 
-    The result is the side that the parts take. If they take both sides, the judge is asked again,
-    and the prompt shows the parts around its quotations. If the judge then takes no side, the part
-    with the highest score decides; if there is a tie, the nearest part does. If any part has no
-    label, the document has no label.
+    The result is the side that the parts take. If they take both sides, the judge is asked again
+    about the text around its quotations. If it then takes no side, the part with the highest score
+    decides; on a tie, the part nearest to the claim does. If any part has no label, the document
+    has no label.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)

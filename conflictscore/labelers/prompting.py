@@ -23,7 +23,7 @@ _CLAIM_TOKENS = 256
 
 
 class JudgePrompts(NamedTuple):
-    """The prompts of a pair: only one, or one for each part of a document that is too long."""
+    """The prompts of a pair: one, or one for each part of a document that is too long."""
 
     texts: tuple[str, ...]
     document_cut: bool
@@ -34,10 +34,10 @@ def rules_of(template: str, endpoint: str, prompts: PromptSet) -> str:
     """Return the name of the template with the rules for a judge of single pairs.
 
     Every call contains the rules, so most judges get the short form (``label_rules_brief``). Judges
-    that reply with a single letter get the long form. The ``json`` judge also gets the long form if
-    the model is local. Small models recognise irrelevant documents better with that form
-    (docs/findings/labelers.md), and local tokens are free. In the set ``paper``, the ``json`` judge
-    gets the paper's rules (Table 7).
+    that reply with a single letter get the long form (``label_rules``). The ``json`` judge also
+    gets the long form if the model is local. Small models recognise irrelevant documents better
+    with that form (docs/findings/labelers.md), and local tokens are free. In the set ``paper``, the
+    ``json`` judge gets the paper's rules (Table 7).
     """
     if template == "label_json" and prompts.follows_the_paper:
         return "label_rules_paper"
@@ -58,9 +58,9 @@ def identity_of(
 class PromptWriter:
     """Writes the prompts for one judge; each contains the rules, the document and the claim.
 
-    They appear in this order, so that the prompts for all claims about a document begin in the
-    same way. If a document is longer than the context window, each prompt shows one part and says
-    so. The parts nearest to the claim come first.
+    They appear in this order, so that all prompts about a document begin in the same way. If a
+    document is longer than the context window, each prompt shows one part and says so. The parts
+    nearest to the claim come first.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class PromptWriter:
     async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         """Return the prompts of a pair; for a long document, they are written in a thread.
 
-        If there are texts in ``beside``, there is only one prompt, which also shows the parts
-        nearest to these texts.
+        If texts are passed as ``beside``, there is only one prompt, which also shows the parts
+        nearest to them.
         """
         if len(document.text) > LONG_CHARS:
             work = partial(self._of, claim, document, *beside)
@@ -111,16 +111,16 @@ class PromptWriter:
 
         parts = parts_of(document, fit, near(*queries))
         if len(parts.texts) == 1 and not parts.cut:
-            self._last = (document, room, parts)  # the whole document, so the same for all claims
+            self._last = (document, room, parts)  # the whole document is shown for any claim
         return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     """Map each text's number to an id.
 
-    An id is derived from the text. It is at least 100, and has three digits, which most models read
-    as one token; if there are too many texts, ids are longer. So if a reply numbers the claims from
-    0 or 1 instead of repeating their ids, its numbers match no id.
+    An id is derived from the text. It has three digits, which most models read as one token; if
+    there are too many texts, ids are longer. Since ids are at least 100, a reply that numbers the
+    claims from 0 or 1 instead of repeating their ids matches no id.
     """
     text_by_number = dict(texts)
     n_ids = _IDS if len(text_by_number) <= _IDS else _MORE_IDS * len(text_by_number)

@@ -18,8 +18,8 @@ Pair = tuple[Claim, Document]
 def supports_script(labeler: object, claim: Claim) -> bool:
     """Return whether a labeler supports the script of a claim.
 
-    A labeler can have an attribute ``scripts`` that lists Unicode script names. A labeler without
-    this attribute, such as a language model, is assumed to support all scripts.
+    A labeler can list Unicode script names in an attribute ``scripts``. Without this attribute, a
+    labeler, such as a language model, is assumed to support all scripts.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})
@@ -44,8 +44,8 @@ class Labeler(Protocol):
     def identity(self) -> Mapping[str, Any] | None:
         """Everything that a verdict depends on besides the claim and the document, as plain JSON.
 
-        It includes the model, endpoint, parameters and prompt. It is None if any of these is
-        unknown; verdicts are then not cached.
+        It includes the model, endpoint, parameters and prompt. None if any of these is unknown;
+        verdicts are then not cached.
         """
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -71,8 +71,9 @@ class TableLabeler(Labeler, Protocol):
         The call is cancelled when the time is up. Labels that were reported before then are kept.
 
         Args:
-            pairs: The pairs to judge. There is at least one, and each has its own claim number and
-                document number. The first pairs are the most important, and should be judged early.
+            pairs: The pairs to judge. There is at least one, and no two have the same claim number
+                and document number. The first pairs are the most important, and should be judged
+                early.
             meter: The meter that counts the calls.
             on_label: A callback that must be called once for each pair, as soon as its label is
                 known. If a pair could not be judged, the label is UNLABELLED and includes the
@@ -80,7 +81,7 @@ class TableLabeler(Labeler, Protocol):
 
         Raises:
             ConfigurationError: A setting is invalid, so no pair can be judged.
-            ProviderError: None of the pairs whose labels have not been reported could be judged.
+            ProviderError: None of the pairs without a reported label could be judged.
         """
 
 
@@ -88,7 +89,7 @@ class TableLabeler(Labeler, Protocol):
 class StagedLabeler(Labeler, Protocol):
     """A labeler whose verdict on a pair depends on other pairs of the same claim.
 
-    So its final verdicts cannot be cached by the content of a pair, but the verdicts of its stages
+    So its final verdicts cannot be cached by the content of a pair, but the verdicts of each stage
     can.
     """
 
@@ -105,8 +106,8 @@ class StagedLabeler(Labeler, Protocol):
 def judges_in_stages(labeler: Labeler) -> TypeIs[StagedLabeler]:
     """Return whether a labeler is a :class:`StagedLabeler`, which is recognised by its method.
 
-    In every call, ``isinstance`` would check each member of the protocol. That takes longer than a
-    lookup in the cache of verdicts.
+    ``isinstance`` would check every member of the protocol in each call, which takes longer than a
+    lookup of a cached verdict.
     """
     return hasattr(labeler, "label_in_stages")
 

@@ -1,6 +1,6 @@
 """Finds evidence in a document: a quotation, or the sentences nearest to a claim.
 
-Evidence is always shown in the words of the document. The judge's quotation only says where to
+Evidence is always shown in the words of the document. The judge's quotation only shows where to
 look.
 """
 
@@ -19,14 +19,14 @@ from conflictscore.scripts import Folded, folded, term_sets, terms_in
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
-"""Maximum length, in characters, of the passage of a document that is shown for a verdict: two or
-three sentences, which a reader takes in at a glance."""
+"""Maximum length, in characters, of the passage that is shown for a verdict: two or three
+sentences, which a reader takes in at a glance."""
 
 Span = tuple[int, int]
 """The start and end offsets of a piece of text; the end is exclusive."""
 
 _ENDS = "\"'“”‘’«»… ."
-"""Characters that do not belong to a quotation if they are at either end."""
+"""Characters that are removed from both ends of a quotation."""
 # Marks of omission, such as "[…]" and "...".
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
@@ -60,7 +60,7 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-@lru_cache(maxsize=64)  # several quotes are sought in the same document
+@lru_cache(maxsize=64)  # several quotations are searched for in the same document
 def _squeezed(text: str) -> Folded:
     whole = folded(text)
     pieces: list[str] = []
@@ -92,10 +92,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """Return the passage to show for a verdict, on one line and in the words of the document.
 
-    This is the text that the judge quoted, or the window that decided. Without a usable quotation,
-    the passage consists of the sentences with most of the claim's words. A quotation is usable if
-    it is in the document and has at most 400 characters. Rare words have more weight. Return None
-    if the verdict takes no side, or if the document is blank.
+    This is the text that the judge quoted, or the window that decided. A quotation is usable if it
+    is in the document and has at most 400 characters. Otherwise, the passage is the sentences that
+    share the most words with the claim; rare words weigh more. Return None if the verdict takes no
+    side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
@@ -110,7 +110,7 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
 
 
 def _nearest(claim: str, text: str) -> str:
-    """Return the run of sentences, at most 400 characters long, with most of the claim's words."""
+    """Return up to 400 characters of sentences that share the most words with the claim."""
     texts, terms_by_sentence, lasts = _sentences(text)
     if not lasts:
         return texts[0]
@@ -124,21 +124,21 @@ def _nearest(claim: str, text: str) -> str:
     before: frozenset[str] | None = None
     words, end = frozenset[str](), 0
     for first, (own, last) in enumerate(zip(shared_words, lasts, strict=True)):
-        if own == before:  # this run has all the words of the previous run, and maybe more
+        if own == before:  # the passage has all words of the previous one, maybe more
             for more in shared_words[end:last]:
                 words |= more
         elif own:
             words = own.union(*shared_words[first + 1 : last])
         before, end = own, last
-        # if the first sentence of a run has none of the words, the run from the next sentence is as
-        # good
+        # if the first sentence of a passage has none of the claim's words, the passage that begins
+        # one sentence later is as good
         if own and (worth[words], worth[own]) > most:
             best, most = (first, last), (worth[words], worth[own])
     return " ".join(texts[slice(*best)])
 
 
 class _Worth(dict[frozenset[str], float]):
-    """Maps each set of words to its worth: the sum of the words' weights, computed only once."""
+    """Maps a set of words to the sum of their weights, which is computed only once."""
 
     def __init__(self, weights: Mapping[str, float]) -> None:
         super().__init__()
@@ -155,13 +155,13 @@ class _Sentences(NamedTuple):
     texts: Sequence[str]
     terms: Sequence[frozenset[str]]
     lasts: Sequence[int]
-    """For each sentence, the end of the longest run of sentences that begins there and has at most
-    400 characters."""
+    """For each sentence, the end of the longest passage that begins with it and has at most 400
+    characters."""
 
 
 @lru_cache(maxsize=64)  # all the claims of an answer are compared with the same documents
 def _sentences(text: str) -> _Sentences:
-    """Return the sentences of a text; a short text is one sentence, without terms and runs."""
+    """Return the sentences of a text; a short text counts as one sentence, without further data."""
     starts = [*sentence_starts(text), len(text)]
     pieces = [text[start:end] for start, end in pairwise(starts)]
     texts = [line for line in map(" ".join, map(str.split, pieces)) if line]
@@ -177,7 +177,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """Return, for each sentence, where the longest run from it ends (at most 400 characters)."""
+    """Return, for each sentence, where the longest passage (up to 400 characters) from it ends."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

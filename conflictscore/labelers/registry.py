@@ -1,4 +1,4 @@
-"""The labelers, by name, and their requirements, from which help and errors are generated."""
+"""The labelers by name, with their requirements; help and errors are generated from this."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conflictscore.errors import ConfigurationError
 
-if TYPE_CHECKING:  # generating help and errors must not load model clients
+if TYPE_CHECKING:  # help and errors must not load model clients
     from conflictscore.labelers.protocol import Labeler, LabelerFactory
     from conflictscore.models.language_model import LanguageModel
     from conflictscore.prompts import PromptSet
@@ -39,8 +39,8 @@ class LabelerKind:
         maker: The callable that makes the labeler, as ``module:callable`` within
             ``conflictscore.labelers``.
         needs: What the labeler needs from a run. ``model`` means that its maker is called with the
-            judging model and the templates, ``judge`` that it needs a judge for pairs that it
-            leaves open, and ``nothing`` that it needs neither.
+            judging model and the templates. ``judge`` means that it needs a judge for pairs that it
+            leaves open. ``nothing`` means that it needs neither.
         options: The keyword arguments of its maker that a spec can set, as in
             ``cascade:certain=0.9``, each with a function that parses the text.
     """
@@ -100,8 +100,8 @@ def make_labeler(
     """Make the labeler of a run.
 
     ``labeler`` is a name in ``LABELERS``, a labeler or a factory. None means the default for the
-    ``effort`` (:func:`default_labeler`). A cascade without a judge gets the one that
-    :func:`default_judge` returns.
+    ``effort`` (:func:`default_labeler`). A cascade without a judge gets that of
+    :func:`default_judge`.
 
     Raises:
         ConfigurationError: The name is unknown, or something that the labeler needs is missing.
@@ -122,10 +122,10 @@ def make_labeler(
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
     """Return the default labeler for an effort and a model.
 
-    At a remote endpoint, each call costs money, so a call shows up to 26 claims with one document.
-    It never shows several documents, since one document could then influence the label of another.
-    If the effort is ``fast``, an NLI model decides every pair on which no conflict depends. If it
-    is ``thorough``, pairs on which a conflict depends are judged again one at a time. If it is
+    Calls to a remote endpoint cost money, so each call shows up to 26 claims with one document. It
+    never shows several documents, since one could then influence the label of another. If the
+    effort is ``fast``, an NLI model decides all pairs on which no conflict depends. If the effort
+    is ``thorough``, pairs on which a conflict depends are judged again, one at a time. If it is
     ``paper``, the paper's judge is used.
 
     For the local model, the default is ``nli`` (with ``nli-mpnet`` if downloaded). It is ``choice``

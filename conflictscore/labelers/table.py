@@ -1,4 +1,4 @@
-"""Labels every claim against every document; each distinct pair is judged only once."""
+"""Labels every claim against every document; pairs with the same content are judged once."""
 
 import asyncio
 from collections import Counter
@@ -47,7 +47,7 @@ async def label_table(
     claims are judged: those that the documents cover best. If the claims and documents make more
     than ``max_pairs`` pairs, fewer claims are judged, each against every document. If there is a
     time limit (``seconds``), the most informative pairs are judged first, and pairs that are not
-    judged in time are skipped; the lookup of cached verdicts does not count towards the limit. Once
+    judged in time are skipped. Looking up cached verdicts does not count towards the limit. Once
     the labels put a claim in dispute, the limit falls to ``seconds_if_disputed``, which leaves time
     to correct the claim.
 
@@ -73,7 +73,7 @@ async def label_table(
             labels[claim.number, document.number] = label
             labels_by_claim[claim.number][label.label] += 1
             on_label(label)
-        # claims of the same text have the same labels, so the first stands for all of them
+        # claims with the same text have the same labels, so only the first is labelled
         of_claim = labels_by_claim[pairs[0][0].number]
         if seconds_if_disputed is not None and _may_be_disputed(of_claim):
             time_limit.shorten()
@@ -114,7 +114,7 @@ class _TimeLimit:
     """The time limit for judging a table; it becomes shorter once a claim is in dispute.
 
     If cached labels put a claim in dispute before the judging begins, the shorter limit applies
-    from the beginning.
+    from the start.
     """
 
     def __init__(self, seconds: float | None, seconds_if_disputed: float | None) -> None:
@@ -146,7 +146,7 @@ class _TimeLimit:
             if not timeout.expired():
                 raise
         finally:
-            # after this, the labels of skipped pairs must not change the limit
+            # the labels of skipped pairs, which follow, must not change the limit
             self._timeout = None
 
 
@@ -167,7 +167,7 @@ def _ordered(
     max_pairs: int | None,
     by_worth: bool,
 ) -> tuple[list[Pair], str]:
-    """Return the pairs in the order of judging, and the reason why other pairs are left out.
+    """Return the pairs in the order of judging, and why any other pairs are left out.
 
     A claim is judged against every document, since a conflict needs both sides. Documents are left
     out only if ``max_pairs`` is smaller than the number of documents.
@@ -196,8 +196,8 @@ def _folded(pairs: Sequence[Pair], labeler: Labeler) -> list[list[Pair]]:
 def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> list[list[float]]:
     """Estimate how much each document says about each claim, in [0, 1].
 
-    The estimate is the share of a claim's words that occur in the document; words that fewer
-    documents contain have more weight. There is one row for each claim, with one number for each
+    The estimate is the share of a claim's words that occur in the document; the fewer documents
+    contain a word, the more it weighs. There is one row for each claim, with one number for each
     document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]

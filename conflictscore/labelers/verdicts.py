@@ -1,6 +1,6 @@
 """Functions that get the labels of pairs: they look up stored verdicts, and store new ones.
 
-Every pair gets a label, and every labeler is called from this module.
+Every pair gets a label here, and every labeler is called from here.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ _Place = tuple[int, int]
 """The numbers of a claim and a document."""
 
 _FORMAT = 1
-"""Version of the stored form; increased if an older EvidenceLabel can no longer be read."""
+"""Version of the storage format; increased if an older EvidenceLabel can no longer be read."""
 _READING = 2
 """Version of the way in which long documents are read; increased whenever that way changes."""
 _LONG_BYTES = 6000
-"""If a document has more bytes, the keys of its verdicts contain ``_READING``. A shorter document
-fits into most prompts."""
+"""For documents with more bytes, the keys of verdicts contain ``_READING``. Shorter documents fit
+into most prompts."""
 _NOT_TOLD = "the labeler returned no label"
 
 
@@ -52,8 +52,8 @@ async def judging(
 
     Each verdict is stored and reported as soon as it arrives. If a pair could not be judged, its
     label is UNLABELLED, includes the reason and is not stored. The tasks raise ConfigurationError
-    if a setting is wrong, and BudgetError if the budget is used up. Before that, they report the
-    results of calls that have already begun.
+    if a setting is wrong, and BudgetError if the budget is used up. Before they raise, they report
+    the results of calls that have already begun.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
@@ -77,7 +77,7 @@ async def judging(
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
-        del waiting[place]  # this raises KeyError if a labeler reports a pair twice
+        del waiting[place]  # raises KeyError if a labeler reports a pair twice
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
             cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)
@@ -119,7 +119,7 @@ async def judge_all(
     meter: UsageMeter,
     cache: ContentCache | None,
 ) -> None:
-    """Look up or judge all pairs for one stage of a labeler; see :func:`judging` for arguments."""
+    """Look up or judge all pairs for one stage of a labeler; see :func:`judging`."""
     async with together() as start:
         for work in await judging(labeler, pairs, tell, meter=meter, cache=cache):
             start(work)
@@ -138,7 +138,7 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 
 
 def content_of(document: Document, labeler: Labeler) -> str:
-    """Return a hash of what the judge sees of a document: title, text, and for some the date.
+    """Return a hash of what the judge sees of a document: title, text, and perhaps the date.
 
     In that form, control tokens are neutralised, so older verdicts on documents with such tokens
     are not used.
@@ -155,10 +155,10 @@ def _hashed(title: str, text: str) -> str:
 
 
 def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:
-    """Return the label of a stored verdict; None if invalid or if the document must be reread.
+    """Return a stored verdict's label; None if it is invalid or the document must be reread.
 
-    Earlier versions read only one part of a document that did not fit into a prompt. If the context
-    window was small, such a document may be short; old verdicts on it then have the same key as new
+    Earlier versions read only one part of a document that did not fit into a prompt. With a small
+    context window, such a document may be short; its old verdicts then have the same key as new
     ones.
     """
     claim, document = pair
@@ -190,7 +190,7 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
 
 
 def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
-    """Return the keys of verdicts on the same pairs that come from calls with a single claim.
+    """Return the keys of verdicts on the same pairs from calls with a single claim.
 
     No other claim could influence these verdicts, so they are valid for any set of claims.
     """

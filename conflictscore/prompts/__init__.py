@@ -1,13 +1,12 @@
-"""The templates of all texts that a model reads, in named sets with one template per file.
+"""The templates of all prompts, in named sets with one file per template.
 
 The set ``default`` is specific to this project. The set ``paper`` follows the rules, inputs and
-forms of Tables 6 to 18 of the paper in different words. For all other texts, it uses the templates
-of ``default``.
+output formats of Tables 6 to 18 of the paper in different words. For all other prompts, it uses the
+templates of ``default``.
 
 A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). For each set,
-this package has a folder with the templates of the loop. The templates of a benchmark are in the
-folder ``prompts/`` of the benchmark. A file in a user's folder overrides the template of the same
-name.
+this package has a folder with the loop's templates. A benchmark's templates are in its folder
+``prompts/``. A file in a user's folder overrides the template of the same name.
 """
 
 import hashlib
@@ -33,18 +32,17 @@ __all__ = ["PROMPT_SETS", "PromptSet", "material", "material_line", "neutral", "
 _DOCUMENT = re.compile(
     r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
 )
-# Titles and addresses come from pages, so a page could otherwise fill a prompt with its title.
+# Titles and addresses come from web pages, so a page could otherwise fill a prompt with its title.
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
-"""The named sets. The first is complete; the others use its templates instead of those that they
-lack."""
+"""The named sets. The first is complete; the others take the templates that they lack from it."""
 
 
 class PromptSet:
-    """A complete set of templates that is checked when it is loaded.
+    """A complete set of templates, which is checked when it is loaded.
 
-    ``name`` is the name of the set. If a user's folder overrides templates, ``+`` and the name of
-    the folder are appended, and ``overridden`` contains the names of these templates.
+    ``name`` is the name of the set. If a user's folder overrides templates, ``+`` and the folder's
+    name are appended to it, and ``overridden`` contains the names of these templates.
     """
 
     def __init__(
@@ -59,7 +57,7 @@ class PromptSet:
 
     @classmethod
     def load(cls, name: str = "default", *, folder: str | Path | None = None) -> "PromptSet":
-        """Load a named set; templates in a user's folder (``NAME.txt``) replace those of the set.
+        """Load a named set; templates in a user's folder (``NAME.txt``) replace the set's own.
 
         Raises:
             ConfigurationError: There is no such set or folder, or a file in the folder is not a
@@ -78,7 +76,7 @@ class PromptSet:
     def open(cls, given: "PromptSet | str | Path | None", *, base: str = "default") -> "PromptSet":
         """Open a named set, or the base set with any templates from a user's folder.
 
-        A folder that has the name of a set must be written as a path, such as ``./paper``.
+        A folder with the same name as a set must be given as a path, such as ``./paper``.
 
         Raises:
             ConfigurationError: For the same reasons as in :meth:`load`.
@@ -109,11 +107,11 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """Return a copy in which some templates have other templates' texts: ``{name: stand_in}``.
+        """Return a copy in which each template ``name`` has the text of ``stand_in``.
 
         Raises:
             ConfigurationError: The user's folder overrides a template that would no longer be read,
-                but not the template whose text replaces it.
+                but not the template used instead.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         for name, stand_in in aliases.items():
@@ -139,10 +137,10 @@ class PromptSet:
         return digest.hexdigest()
 
     def render(self, name: str, **fields: str | int) -> str:
-        """Fill in a template; the marks around a document get digits that its text cannot contain.
+        """Fill in a template; the tags around a document get digits that its text cannot contain.
 
         Raises:
-            KeyError: A placeholder has no field, or a field has no placeholder.
+            KeyError: A placeholder has no value, or a field has no placeholder.
         """
         if unshown := fields.keys() - self.placeholders(name):
             raise KeyError(min(unshown))
@@ -151,7 +149,7 @@ class PromptSet:
         return template.substitute(marks, **fields)
 
     def documents(self, documents: Iterable[Document]) -> str:
-        """Return the documents as a prompt shows them, each with its number and between marks."""
+        """Return the documents as a prompt shows them, each numbered and between tags."""
         return "\n\n".join(
             self.render(
                 "document",
@@ -166,7 +164,7 @@ class PromptSet:
 
 
 def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
-    """Add fields for ``mark_of`` to marks around documents; return the template and the fields."""
+    """Add placeholders for ``mark_of`` to the tags around documents; return the fields marked."""
     mark = r' mark="${mark_of_\g<name>}"'
     text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
     return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))
@@ -190,7 +188,7 @@ def _read_shipped(name: str) -> Mapping[str, str]:
     }
 
 
-# The sets are read when the module is imported (3 ms), since one may be loaded on an event loop.
+# The sets are read on import (3 ms), since a set may be loaded on an event loop.
 _SHIPPED = {name: _read_shipped(name) for name in PROMPT_SETS}
 
 

@@ -1,8 +1,8 @@
 """Functions that make untrusted text safe to use in a prompt.
 
-A server such as that of llama.cpp interprets the control tokens of a chat template wherever they
+Some servers, such as llama.cpp's, interpret the control tokens of a chat template wherever they
 occur in a prompt, and no setting prevents this. So ``<|im_end|>`` in a document would end the
-user's turn. Therefore, only trusted text may contain such tokens or the marks that delimit material
+user's turn. Therefore, only trusted text may contain such tokens, or the tags that delimit material
 in our templates.
 """
 
@@ -18,9 +18,9 @@ _INVISIBLE = (
 )
 """Invisible characters (``Default_Ignorable_Code_Point`` in Unicode)."""
 _INVISIBLES = re.compile(f"[{_INVISIBLE}]+")
-# Each bracket is replaced by a character that readers recognise but no tokenizer treats as a
-# bracket. Normalization (NFKC) turns the small and full-width forms into the plain bracket, so they
-# count too.
+# Each bracket is replaced by a character that people read as a bracket but tokenizers do not.
+# Normalization (NFKC) turns small and full-width brackets into plain ones, so they are replaced
+# too.
 _LOOK_ALIKE = {
     alike: stand_in
     for alikes, stand_in in (
@@ -32,7 +32,7 @@ _LOOK_ALIKE = {
     for alike in alikes
 }
 _BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z])|\](?=[~!])")
-"""Matches the brackets with which a token can begin; all other brackets are skipped quickly."""
+"""Matches brackets with which a token can begin, to skip all others quickly."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
@@ -64,8 +64,9 @@ _SQUARE = (
 )
 """Matches tokens in capitals, most of which are in square brackets.
 
-Such tokens are used by Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code Llama. In lower case,
-they are not tokens. Any other name matches if it consists of capitals joined by underscores.
+Such tokens are used by Mistral, GLM, BERT, InternLM, MiniMax, Falcon and Code Llama. The same names
+in lower case are not tokens. Any other name matches if it consists of capitals joined by
+underscores.
 """
 _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 # 18 digits cannot be guessed, and a tokenizer that reads three digits at a time turns them into 6
@@ -74,25 +75,25 @@ _MARK_DIGITS = 18
 
 
 def material(text: str) -> str:
-    """Make untrusted text safe to put between marks, so that it can neither open nor close them.
+    """Make untrusted text safe to put between tags, so that it can neither open nor close them.
 
-    Control characters other than tab and newline become spaces. Everything else is done as in
+    Control characters other than tab and newline become spaces, and the result is made safe by
     :func:`neutral`.
     """
     return neutral(_CONTROL.sub(" ", text.replace("\r\n", "\n")))
 
 
 def material_line(text: str) -> str:
-    """Make untrusted text safe like :func:`material`, and put it on one line."""
+    """Make untrusted text safe as :func:`material` does, and put it on one line."""
     return " ".join(material(text).split())
 
 
 @lru_cache(maxsize=64)  # the same document occurs in many prompts
 def neutral(text: str) -> str:
-    """Neutralise the control tokens of chat templates and the prompt marks in untrusted text.
+    """Neutralise the control tokens of chat templates and the prompts' tags in untrusted text.
 
-    The first bracket of each token or mark is replaced by a similar character, even if full-width
-    letters or invisible characters hide the token. Everything else is unchanged.
+    The first bracket of each token or tag is replaced by a similar character, even if full-width
+    letters or invisible characters disguise the token. All other text is unchanged.
     """
     plain = _NOT_ASCII.sub(lambda match: _form(match[0]), text)
     openings = [m.start() for m in _BRACKET.finditer(plain) if _TOKEN.match(plain, m.start())]
@@ -110,17 +111,17 @@ def without_invisibles(text: str) -> str:
     return _INVISIBLES.sub("", text)
 
 
-@lru_cache(maxsize=4096)  # the characters of a script repeat
+@lru_cache(maxsize=4096)  # the same few characters occur again and again
 def _form(character: str) -> str:
-    """Return a character as a model may read it: its plain form, or nothing if it is invisible."""
+    """Return a character as a model may read it: in its plain form, or not at all if invisible."""
     return unicodedata.normalize("NFKC", without_invisibles(character))
 
 
 def mark_of(text: str) -> str:
-    """Return 18 digits of a text's hash for the marks around it; the text cannot contain them.
+    """Return 18 digits of a text's hash for the tags around it; the text cannot contain them.
 
-    The number is the same in every run and on every machine, so prompts can be cached and
-    reproduced. Eighteen digits always have the same number of tokens.
+    The digits are the same in every run and on every machine, so prompts can be cached and
+    reproduced. They always have the same number of tokens.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"

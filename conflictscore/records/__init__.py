@@ -1,7 +1,7 @@
 """Records: documents, claims, labels, reports, answers, attempts, changes and runs.
 
 All records are immutable and typed, convert to plain JSON and back without loss
-(``model_dump(mode="json")`` / ``model_validate``), and do no I/O.
+(``model_dump(mode="json")`` / ``model_validate``), and perform no I/O.
 """
 
 from conflictscore.choices import CONFLICT as CONFLICT

@@ -1,6 +1,6 @@
-"""Records of the second looks at an answer's disputed passages, and of their outcomes.
+"""Records of second looks at the disputed passages of an answer, and of their outcomes.
 
-In a second look, the question that a disputed claim answers is put to each document separately. The
+In a second look, each document separately is asked the question that a disputed claim answers. The
 outcome decides whether the passage is replaced, hedged, explained or kept.
 """
 
@@ -18,9 +18,9 @@ _Document = Annotated[int, Field(ge=1)]
 
 
 class Ground(StrEnum):
-    """A reason why one side of a dispute is right, other than having more documents."""
+    """A reason to believe one side of a dispute, other than that it has more documents."""
 
-    PRIMARY = "primary"  # The side has primary records, or authority on the matter.
+    PRIMARY = "primary"  # The side has primary sources, or authority on the matter.
     NEWER = "newer"  # The side's documents are newer, and the question asks for the current state.
     EXPLAINS = "explains"  # The side explains how the other side's statement arose.
     # A document of the side says that it corrects or replaces a document of the other side.
@@ -42,15 +42,15 @@ class LookOutcome(StrEnum):
     """How a second look ended."""
 
     VOTE = "vote"  # The documents' vote settled the dispute.
-    WEIGHED = "weighed"  # A ground settled the dispute.
+    WEIGHED = "weighed"  # A reason other than votes or dates settled the dispute.
     DATE = "date"  # The documents' dates settled the dispute.
     TOLD = "told"  # Nothing settled the dispute, so the passage now presents both sides.
     UNSETTLED = "unsettled"  # Nothing settled the dispute, and the passage stays as it is.
     DISSENTER = "dissenter"  # Only one document disagrees.
-    EXPLAINED = "explained"  # The passage now distinguishes several things with the same name.
+    EXPLAINED = "explained"  # The passage now distinguishes things that have the same name.
     # Only documents about another thing seem to contradict the claim.
     ANOTHER_THING = "another thing"
-    # The answer itself already says all that seems to contradict the claim.
+    # The answer already states everything that seems to contradict the claim.
     TOLD_ALREADY = "told already"
     NO_RIVAL = "no rival"  # Documents gave other answers, but no document supports any of them.
     REFUTED = "refuted"  # Documents contradict the claim, but none gives another answer.
@@ -60,20 +60,20 @@ class LookOutcome(StrEnum):
 
 
 class RelatedAnswer(Record):
-    """An answer that documents gave when queried separately, but that does not rival the claim."""
+    """An answer from documents queried separately that is not a rival of the claim."""
 
     statement: str
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """The name by which one of these documents distinguishes the thing that the answer is about, if
-    this is not the thing that the claim is about. Empty if there is no such name."""
+    """If the answer is about a different thing than the claim: the name by which one of these
+    documents distinguishes that thing. Empty if there is no such name."""
     evidence: ClaimEvidence | None = None
-    """The labels of this answer, if the corrected passage mentions it."""
+    """This answer with its labels, if the corrected passage mentions it."""
 
 
 class Candidate(Record):
-    """A statement that may replace a passage; the first candidate is the answer's own claim."""
+    """A statement that a passage may make; the first candidate is the answer's own claim."""
 
     evidence: ClaimEvidence
     """The statement with its label for every document."""
@@ -84,8 +84,8 @@ class Candidate(Record):
     votes: tuple[_Document, ...] = ()
     """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
-    """Number of independent documents among the votes. Near-copies count as one. If so configured,
-    documents from the same domain also count as one."""
+    """Number of independent documents among the votes. Near-copies count as one and, if so
+    configured, so do documents from the same domain."""
     worth: Annotated[float, Field(ge=0)] = 0.0
     """The sum of the witnesses' weights; equals ``witnesses`` if all documents count equally."""
     against: Annotated[float, Field(ge=0)] = 0.0
@@ -111,8 +111,8 @@ class Ruling(Record):
     shown: tuple[_Index, _Index]  # The two candidates, in the order in which the judge saw them.
     chosen: _Index | None = None  # The candidate that the judge chose; None if it chose neither.
     ground: Ground | None = None
-    """The ground that the judge named. None if the judge named no ground, named only ``number``,
-    or named a ground that does not apply to the question."""
+    """The judge's reason for its choice. None if the judge named no reason, named only ``number``,
+    or named a reason that does not apply to the question."""
     reason: str | None = None
     error: str | None = None  # Why there is no verdict; None if there is a verdict.
 
@@ -125,7 +125,7 @@ class Weighing(Record):
     """One ruling for each order of the candidates; empty if the documents' dates decided."""
     by_date: bool = False  # Whether the documents' dates alone decided the comparison.
     chosen: _Index | None = None
-    """The candidate chosen in both orders, with a ground; None if undecided."""
+    """The candidate that the judge chose in both orders for a valid reason; None if undecided."""
     ground: Ground | None = None
 
 
@@ -139,20 +139,21 @@ class SecondLook(Record):
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Documents' answers that are not rivals of the claim. They agree with it, are about another
-    thing, or have no bearing on it."""
+    """Documents' answers that are not rivals of the claim. They agree with it, are about a
+    different thing, or have no bearing on it."""
     thing: str = ""
-    """The name by which a document or the answer distinguishes the thing that the claim is about.
-    Empty if documents mention no other thing with the same name."""
+    """The name by which a document or the answer distinguishes the claim's subject from other
+    things with the same name. Empty if documents mention no such things."""
     outcome: LookOutcome | None = None
     """The outcome; None in runs of older versions, which did not record it."""
     decision: Literal["replace", "hedge", "explain", "keep"] = "keep"
     decided_by: Literal["vote", "weighing", "date", "wording"] | None = None
     """How the decision was reached; None if the dispute was not decided. ``wording`` means that
-    documents repeat the claim word for word with another quantity, so none was queried."""
+    documents repeat the claim word for word with a different quantity, so no document was
+    queried."""
     rival: Annotated[int, Field(ge=1)] | None = None
-    """Index of the candidate with which the claim was finally compared; None if no rival
-    counted."""
+    """Index of the candidate with which the claim was finally compared; None if there was no valid
+    rival."""
     why: str = ""
     """The decision in one sentence."""
 
@@ -186,7 +187,7 @@ class SecondLook(Record):
 
     @property
     def sides(self) -> tuple[ClaimEvidence, ...]:
-        """The answers in a hedge or an explanation, beginning with the claim's own answer.
+        """The answers in a hedge or an explanation; the claim's own answer comes first.
 
         In a hedge, the rival comes next. Answers about other things with the same name come last.
         """
@@ -202,7 +203,7 @@ class SecondLook(Record):
         if ruling.error:
             return f"shown “{first}” first, the judge gave no verdict: {ruling.error}"
         winner = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
-        ground = ruling.ground.value if ruling.ground else "no ground that counts"
+        ground = ruling.ground.value if ruling.ground else "no valid reason"
         reason = f": {ruling.reason}" if ruling.reason else ""
         return f"shown “{first}” first, the judge chose “{winner}” ({ground}){reason}"
 
@@ -226,21 +227,21 @@ class RevisionAction(StrEnum):
 
     KEEP = "keep"
     REPLACE = "replace"
-    HEDGE = "hedge"  # The passage says that sources disagree, and which source says what.
-    EXPLAIN = "explain"  # The passage distinguishes several things with the same name.
+    HEDGE = "hedge"  # The passage says that sources disagree, and what each of them says.
+    EXPLAIN = "explain"  # The passage distinguishes things that have the same name.
     REMOVE = "remove"
 
 
 class Change(Record):
     """The proposed change to a passage of an answer, or to the whole answer.
 
-    ``Run.changes`` has one change for every passage that got a second look. Either the passage was
-    edited in place, or the whole answer was rewritten as in the paper. The change was accepted or
-    refused, unless the action is ``keep``.
+    ``Run.changes`` has one change for every passage that got a second look. The change either edits
+    the passage in place, or rewrites the whole answer as in the paper. It was accepted or refused,
+    unless the action is ``keep``.
     """
 
     round: Annotated[int, Field(ge=1)]
-    """The round of correction, from 1. A round starts from the answer of the previous round."""
+    """The round of correction, from 1. Each round starts from the answer of the previous round."""
     start: Annotated[int, Field(ge=0)]
     """Offset of the passage's first character in the answer before this round."""
     end: Annotated[int, Field(ge=0)]
@@ -254,10 +255,10 @@ class Change(Record):
     claims: tuple[ClaimEvidence, ...] = ()
     """The disputed claims in the passage, with the evidence that the model was shown."""
     looks: tuple[SecondLook, ...] = ()
-    """The second look at each of these claims, including the rivals, their votes, and the weighing.
+    """The second look at each of these claims, with the rivals, their votes, and the weighing.
     Empty if the whole answer was rewritten."""
     new_claims: tuple[str, ...] = ()
-    """Claims of the new passage; empty if the whole new answer was split into claims instead."""
+    """Claims of the new passage; empty if the whole new answer was split into claims."""
     reason: str | None = None
     """The model's reason; None if the model gave no reason."""
     accepted: bool = True
@@ -265,8 +266,8 @@ class Change(Record):
     note: str | None = None
     """Why the change was refused, or why no change was proposed."""
     failure: Annotated[FailureKind | None, Field(exclude_if=lambda kind: kind is None)] = None
-    """The kind of error that prevented the second look or the new text; ``note`` describes the
-    error. None if there was no error."""
+    """The kind of error that prevented the second look or the new text, which ``note`` describes;
+    None if there was no error."""
     balance_before: tuple[float, ...] | None = None
     """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], lowest first;
     None if no guard checked the change."""

@@ -13,8 +13,7 @@ from conflictscore.errors import FailureKind
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
-# Looking up exact types is faster than ``isinstance``, and this is done for every field of every
-# record.
+# Looking up exact types is faster than ``isinstance``, and every field of every record is checked.
 _TEXTLESS = frozenset({int, float, bool, type(None)})
 _HOLDERS = (str, dict, list, tuple)
 
@@ -23,7 +22,7 @@ def encodable(value: Any) -> Any:
     """Return a value of plain JSON with its lone surrogates replaced, so that UTF-8 can encode it.
 
     JSON can contain half of a surrogate pair as an escape, and some models and web pages send such
-    a half. No file, database or terminal accepts it. The replacement is U+FFFD.
+    a half. No file, database or terminal accepts it, so it is replaced by U+FFFD.
     """
     kind = type(value)
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
@@ -42,7 +41,7 @@ def encodable(value: Any) -> Any:
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
-    """Return the first invalid field as a dotted path, and the reason, without quoting the input.
+    """Return the dotted path of the first invalid field, and the reason, without quoting the input.
 
     The path is empty if the data as a whole is invalid.
     """
@@ -51,9 +50,9 @@ def first_fault(error: ValidationError) -> tuple[str, str]:
 
 
 class Record(BaseModel):
-    """Base class of all records, which are frozen.
+    """Base class of all records.
 
-    Unknown fields, NaN and infinity are rejected, and lone surrogates are replaced.
+    They are frozen, reject unknown fields, NaN and infinity, and replace lone surrogates.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -96,12 +95,12 @@ class Document(Record):
     metadata: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """Further facts from the retriever, such as a publication date."""
     duplicate_of: _Number | None = None
-    """Number of the first document with nearly the same text; None if this document is the
-    first."""
+    """Number of the first document with nearly the same text; None if no earlier document has
+    it."""
 
     @property
     def site(self) -> str:
-        """The source in short: the host without ``www.``, or the path of a file."""
+        """The source, abbreviated: the host without ``www.``, or the path of a file."""
         try:
             parts = urlsplit(self.url)
             host = parts.hostname if parts.scheme in ("http", "https") else None
@@ -131,8 +130,8 @@ class EvidenceLabel(Record):
     """Whether the document contains the snippet, ignoring white space and case. A snippet with
     omissions counts as found if all its parts occur in order."""
     passage: str | None = None
-    """Passage of the document to show as evidence: the snippet if the document contains it,
-    otherwise the sentences nearest to the claim."""
+    """The passage to show as evidence: the snippet if the document contains it, otherwise the
+    document's sentences nearest to the claim."""
     reasoning: str | None = None
     score: _Share | None = None
     """The judge's probability for its label, in [0, 1]; None if the judge reports none."""
@@ -141,12 +140,12 @@ class EvidenceLabel(Record):
     ] = None
     """The judge's probability for each label, in [0, 1]; None if the judge reports none."""
     error: str | None = None
-    """The reason in words why there is no label; set if and only if ``label`` is UNLABELLED."""
+    """Why there is no label, in words; set if and only if ``label`` is UNLABELLED."""
     failure: FailureKind | None = None
     """The kind of ``error``, for programs; set whenever ``error`` is set, by default to
     ``failed``."""
     document_cut: bool = False
-    """Whether the judge saw only the parts of the document nearest to the claim, because the whole
+    """Whether the judge saw only the parts of the document nearest to the claim, because the
     document did not fit into the prompt.
     """
     cached: bool = False
@@ -162,7 +161,7 @@ class EvidenceLabel(Record):
     @model_validator(mode="before")
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
-        """Add the kind of an error if custom labelers or older runs leave it out."""
+        """Add the kind of an error, which custom labelers and older runs may leave out."""
         if not isinstance(fields, Mapping) or fields.get("error") is None:
             return fields
         if fields.get("failure") is not None:
@@ -196,7 +195,7 @@ class ClaimEvidence(Record):
 
     def documents(self, label: Label) -> tuple[int, ...]:
         """Return the numbers of the documents with this label, in ascending order."""
-        # a list, which is faster than a generator: reports call this for every pair
+        # a list is faster than a generator here, and reports call this for every pair
         return tuple([pair.document for pair in self.labels if pair.label is label])
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
@@ -258,14 +257,16 @@ class WeightedScores(Record):
     """The scores with documents weighted by trust."""
 
     by: str
-    """Source of the weights; ``table`` means a table that the user wrote."""
+    """Source of the weights; ``table`` means a table supplied by the user."""
     cs_c: _Share | None
-    """Weighted CS-C in [0, 1]. A claim counts according to the weights of the documents on its
-    weaker side. None if no document with a weight above 0 has a label."""
+    """Weighted CS-C in [0, 1]. A claim in conflict counts by the largest weight on its weaker side,
+    divided by the largest weight on its stronger side. None if no document with a weight above 0
+    has a label."""
     cs_r: _Share | None
     """CS-R in [0, 1] with weights instead of counts; None if ``cs_c`` is None."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]
-    """The weight of each document. Only ratios matter, and documents with weight 0 do not count."""
+    """The weight of each document. Only the ratios of weights matter, and documents with weight 0
+    do not count."""
 
 
 class ConflictReport(Record):
@@ -279,7 +280,8 @@ class ConflictReport(Record):
     """Labelled pairs / pairs, in [0, 1]; None if there are no pairs."""
     claims: tuple[ClaimEvidence, ...] = ()
     uncovered: tuple[int, ...] = ()
-    """Numbers of the claims that have labels, but neither D+ nor D-; each adds 0 to CS-R."""
+    """Numbers of the claims that have labels but are neither supported nor contradicted; each adds
+    0 to CS-R."""
     disputed: tuple[int, ...] = ()
     """Numbers of the claims that are disputed under the run's policy, most important first."""
     reconsider: int | None = None
@@ -288,10 +290,11 @@ class ConflictReport(Record):
     """Maps each near-duplicate to the first document of its group. If each domain has one vote, the
     documents of a domain form a group."""
     duplicates_vote: bool = True
-    """Whether every document counted in ``cs_r`` and ``reconsider``, as in the paper. False if each
-    group counted only once on each side."""
+    """Whether every document counts in ``cs_r`` and ``reconsider``, as in the paper. If false, each
+    group of copies counts only once on each side."""
     error: str | None = None
-    """Why there is no score: decomposition failed, or too few labels could be read."""
+    """Why there is no score: the answer could not be split into claims, or too few labels could be
+    read."""
     weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
     """The weighted scores, if the run weights its documents. In that case ``disputed`` and
     ``reconsider`` also follow the weights."""

@@ -18,7 +18,7 @@ Checked = Literal["fully", "partly", "no"]
 answer contains nothing that can be checked."""
 
 _Number = Annotated[int, Field(ge=1)]
-_SENTENCE_CHARS = 160  # maximum number of quoted characters of a passage: about two lines
+_SENTENCE_CHARS = 160  # maximum length of a quoted passage in characters: about two lines
 
 
 class GapKind(StrEnum):
@@ -26,7 +26,7 @@ class GapKind(StrEnum):
 
     EMPTY_ANSWER = "empty_answer"  # The answer has no text.
     STATES_NOTHING = "states_nothing"  # The answer is a greeting, a refusal or a question.
-    NO_CLAIMS = "no_claims"  # The answer states something, but its claims are unknown.
+    NO_CLAIMS = "no_claims"  # The answer states something, but no claims were read from it.
     NO_DOCUMENTS = "no_documents"  # There were no documents to check the answer against.
     NOT_ANSWERED = "not_answered"  # The host returned a message instead of a text answer.
     NOT_CHECKABLE = "not_checkable"  # The answer was requested in a form that cannot be checked.
@@ -67,8 +67,8 @@ _IN_SHORT = {
     GapKind.REWRITTEN: "another model wrote the text from checked answers",
 }
 """Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
-the texts must not appear."""
-# Kinds of gaps after which the check does not describe the text that readers get. Nothing was
+those texts must not appear."""
+# Kinds of gaps with which the check does not describe the text that readers get. Nothing was
 # checked, too little was checked, or an unchecked text replaced the checked one.
 _DECIDE_NO = frozenset(
     {
@@ -116,7 +116,7 @@ class ReadDocument(Record):
 
     document: _Number
     read_by: tuple[str, ...] = ()
-    """Names of the labelers that labelled any of the document's pairs; empty if none did."""
+    """Names of the labelers that labelled at least one of the document's pairs."""
     to_its_end: bool = True
     """Whether the document was read to its end. A search for the parts nearest to each claim also
     counts as reading."""
@@ -128,8 +128,7 @@ class Examined(Record):
     answer: tuple[ClaimedSpan, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """Parts that were not examined, beginning with the gap that matters most for
-    :attr:`checked`."""
+    """Parts that were not examined; first the gap that matters most for :attr:`checked`."""
 
     @property
     def checked(self) -> Checked:
@@ -145,7 +144,7 @@ class Examined(Record):
         return next(iter([*deciding, *self.gaps]), None)
 
     def with_gaps(self, *gaps: Gap) -> Self:
-        """Return the ledger with further gaps, without adding a gap twice."""
+        """Return the ledger with further gaps; a gap that it already has is not added again."""
         new = tuple(gap for gap in dict.fromkeys(gaps) if gap not in self.gaps)
         return self.model_copy(update={"gaps": (*self.gaps, *new)}) if new else self
 

@@ -16,7 +16,7 @@ class Method(StrEnum):
     """How an answer is produced (paper, section 6.1)."""
 
     RAG = "rag"  # Answer from the documents, with a prompt that does not mention conflicts.
-    # Answer from the documents, with a prompt that warns of conflicts, and do not score the answer.
+    # Answer from the documents, with a prompt that warns of conflicts; the answer is not scored.
     CONTROL_RAG = "control-rag"
     # Answer like `rag`, then score the answer, and correct it if a claim is disputed.
     REGENERATED_RAG = "regenerated-rag"
@@ -26,7 +26,7 @@ class Answer(Record):
     """An answer by the model."""
 
     text: str
-    """The answer; in multiple choice the full text of the chosen option."""
+    """The answer; in multiple choice, the full text of the chosen option."""
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
@@ -43,13 +43,13 @@ class Attempt(Record):
     """One pass through the correction loop: an answer and its score."""
 
     round: Annotated[int, Field(ge=0)]
-    """Number of the round: 0 for the first answer, and 1 more after each correction."""
+    """Number of the round: 0 for the first answer, then one more for each correction."""
     answer: Answer
     report: ConflictReport | None = None
-    """The scores; None if the answer was not scored, or has not been scored yet."""
+    """The scores; None if the answer has not been scored."""
     unclaimed: str | None = None
-    """A description of the part of the answer that was not checked, because no claim covers it.
-    None if no such part is known."""
+    """A description of the part of the answer that was not checked because no claim covers it; None
+    if no such part is known."""
     gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
     """The uncovered parts of the answer, by kind and position, and the claims that say more than
     the answer."""
@@ -74,18 +74,18 @@ _Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
 
 
 class Usage(Record):
-    """Number of calls and tokens of a run. Usages can be added and subtracted."""
+    """Numbers of calls and tokens in a run. Usages can be added and subtracted."""
 
     calls: Annotated[int, Field(ge=0)] = 0  # Model calls that reached a provider.
-    cached_calls: Annotated[int, Field(ge=0)] = 0  # Replies and verdicts from a cache, NLI's too.
+    cached_calls: Annotated[int, Field(ge=0)] = 0  # Cached replies and verdicts, including NLI's.
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
-    """Input tokens found in the provider's prompt cache. They may exceed ``input_tokens``, since
-    usages are subtracted field by field and negative differences become 0."""
+    """Input tokens found in the provider's prompt cache. May exceed ``input_tokens``, since usages
+    are subtracted field by field and negative differences become 0."""
     output_tokens: Annotated[int, Field(ge=0)] = 0
     counted_calls: _Kept = 0
-    """The number of ``cached_calls`` whose tokens are known; the next three fields add up these
-    tokens. Replies that older versions cached have no token counts."""
+    """The number of ``cached_calls`` with known token counts, which the next three fields add up.
+    Replies cached by older versions have no token counts."""
     kept_input_tokens: _Kept = 0
     kept_cache_read_tokens: _Kept = 0
     kept_output_tokens: _Kept = 0
@@ -94,7 +94,7 @@ class Usage(Record):
     def cold(self) -> "Usage | None":
         """The usage that the run would have had without a cache.
 
-        It is None if the number of tokens of a cached reply is unknown.
+        None if a cached reply's token counts are unknown.
         """
         if self.counted_calls < self.cached_calls:
             return None
@@ -106,7 +106,7 @@ class Usage(Record):
         )
 
     def kept(self) -> "Usage":
-        """Return the usage of this single reply, in the fields for replies from a cache."""
+        """Return the usage of this single reply, moved to the fields for cached replies."""
         return Usage(
             cached_calls=1,
             counted_calls=1,
@@ -135,7 +135,7 @@ class RunStatus(StrEnum):
     PARTLY_SCORED = "partly-scored"  # No claim is disputed, as far as the available labels show.
     CORRECTED = "corrected"  # The answer was changed.
     KEPT = "kept"  # A claim is disputed, but the answer was not changed.
-    ANNOTATED = "annotated"  # The answer has a note that says where its sources disagree.
+    ANNOTATED = "annotated"  # The answer got a note that says where its sources disagree.
     PASSED_THROUGH = "passed-through"  # The answer was passed on unchanged and unchecked.
     FAILED = "failed"  # The answer could not be checked, or there is no answer.
     UNFINISHED = "unfinished"  # The run was stopped early.
@@ -153,14 +153,15 @@ def _former_status(name: str) -> RunStatus:
     """Return a status of older versions.
 
     It is no longer a member of the enumeration, so it is never listed or set. The cache makes equal
-    statuses identical, as members of an enumeration are.
+    statuses identical, like members of an enumeration.
     """
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
     return status
 
 
-# A caller may set any run id. The limit, in characters of JSON, keeps a verdict within 600 bytes.
+# Maximum length of a run id in a verdict, in characters of JSON. A caller may set any run id; the
+# limit keeps a verdict within 600 bytes.
 _RUN_ID_CHARS = 120
 # The fields of a summary, in the order in which they are shown.
 _SHOWN = (
@@ -206,7 +207,7 @@ class Run(Record):
     question: str | None = None
     """The standalone question; None if an answer was scored without a question."""
     asked: str | None = None
-    """The question as the user asked it in the conversation."""
+    """The question in the user's own words, as asked in the conversation."""
     options: tuple[str, ...] = ()
     """The options of a multiple-choice question; empty in free form."""
     method: Method | None = None
@@ -217,8 +218,8 @@ class Run(Record):
     justification: str | None = None
     """Why the answer was changed or confirmed, if the model gave a reason."""
     changes: tuple[Change, ...] = ()
-    """One change for every passage that got a second look, ordered by round and position. A change
-    holds the proposed text, the evidence, and whether the text was accepted."""
+    """One change for every passage that got a second look, ordered by round and position. Each
+    change holds the proposed text, the evidence, and whether the text was accepted."""
     checked: Checked | None = None
     """How far the final answer was checked; None if the run did not finish."""
     examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
@@ -228,7 +229,7 @@ class Run(Record):
     searches: tuple[FurtherSearch, ...] = ()
     """The searches after the first one, if the run searches further."""
     attempts: tuple[Attempt, ...] = ()
-    """Every answer from first to last; unchecked answers have no report."""
+    """Every answer, from first to last; unchecked answers have no report."""
     reason: str | None = None
     """Why the correction loop ended."""
     notes: tuple[str, ...] = ()
@@ -276,8 +277,8 @@ class Run(Record):
     def with_gaps(self, *gaps: Gap) -> Self:
         """Return the run with further gaps added; each new gap also adds a note.
 
-        A run without a ledger was not checked, so its new ledger begins with that gap, unless the
-        further gaps already say so.
+        A run without a ledger was not checked, so its new ledger begins with a gap that says so,
+        unless one of the further gaps does.
         """
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         if self.examined is None and Examined(gaps=gaps).checked != "no":
@@ -289,7 +290,7 @@ class Run(Record):
         return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
-        """Return the run with an answer that is passed on unchecked, for the given reason."""
+        """Return the run with an answer that is passed on unchecked, and the reason."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
@@ -304,10 +305,10 @@ class Run(Record):
 
         Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
         ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
-        ``fully``, and ``kind`` gives the reason to programs as a :class:`GapKind`. Both are None if
-        the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in [0, 1]
-        or None. The verdict quotes neither the answer nor its evidence, so it can be shown where
-        the texts must not appear.
+        ``fully``, and ``kind`` is the same reason for programs, as a :class:`GapKind`. Both are
+        None if the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in
+        [0, 1] or None. The verdict quotes neither the answer nor its evidence, so it can be shown
+        where those texts must not appear.
         """
         report = self.final_report or self.report
         gap = self.examined.main_gap if self.examined else None

@@ -1,9 +1,9 @@
-"""The larger NLI model: MPNet-base, which is downloaded once, plus trained additions.
+"""The larger NLI model: MPNet-base, which is downloaded once, with trained additions.
 
-The package contains the graph and the trained additions (6 MB), which are low-rank products that
-are added to the matrices of MPNet. After the download, the products are added, and the sums are
-stored in 8 bits with one scale for every 64 numbers of a row. The stored model has a quarter of the
-size of the checkpoint, runs in two thirds of the time, and gives the same labels
+This package contains the graph and the trained additions (6 MB), which are low-rank updates to the
+matrices of MPNet. After the download, they are added to the matrices, and the sums are stored in 8
+bits with one scale for every 64 numbers of a row. The stored model has a quarter of the
+checkpoint's size, takes two thirds of the time, and gives the same labels
 (``docs/findings/nli-model.md``).
 """
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = 64
-"""How many numbers form a block. A block is a part of a matrix row, and its numbers share one
-scale."""
+"""Size of a block: this many successive numbers in a matrix row share one scale."""
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
 LEARNED = "learned.npz"
@@ -78,10 +77,10 @@ class AdaptedModel:
     """The size of ``DATA_FILE`` in bytes."""
     tokenizer: str
     pair_tokens: int
-    """Maximum length of a pair in training, in tokens."""
+    """Maximum length in tokens of a pair in the training data."""
     shipped: Path
     stage: int
-    """The training stage; matrices from another stage do not match the graph."""
+    """The training stage; matrices from a different stage do not match the graph."""
 
     @property
     def folder(self) -> Path:
@@ -89,7 +88,7 @@ class AdaptedModel:
         return weights_dir() / f"8bit-{self.stage}" / self.name
 
     def fetched(self) -> Path | None:
-        """Return the model's folder, with this version's graph; None if it is not downloaded."""
+        """Return the model's folder with this version's graph; None if it is not downloaded yet."""
         data_path = self.folder / DATA_FILE
         if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
@@ -120,7 +119,7 @@ class AdaptedModel:
                 raise self._unwritable(error) from error
             archive.unlink(missing_ok=True)  # everything that is needed has been unpacked
         earlier_stages = [f"8bit-{stage}" for stage in range(1, self.stage)]
-        # earlier versions used these names; their files, up to 440 MB, are never read again
+        # names in earlier versions; these files, up to 440 MB, are no longer read
         for earlier in (self.name, "8bit", *earlier_stages):
             shutil.rmtree(weights_dir() / earlier, ignore_errors=True)
         folder = self.fetched()
@@ -233,7 +232,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """Write the pair length of a model's training into the text of a ``tokenizer.json``."""
+    """Set the pair length used in training in the text of a ``tokenizer.json``."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

@@ -1,9 +1,9 @@
-"""Decides whether a claim is in conflict, from the NLI verdicts on all documents.
+"""Decides from the NLI verdicts on all documents whether a claim is in conflict.
 
 A conflict depends on two pairs, one on each side. If the label of each pair is chosen separately,
 many conflicts are missed: a document with probabilities of 0.45 for SUPPORTS and 0.50 for
-IRRELEVANT does not count as support, even if another document surely contradicts. So the labels of
-the two documents that are most likely to disagree are decided together.
+IRRELEVANT does not count as support, even if it is certain that another document contradicts. So
+the labels of the two documents that are most likely to disagree are decided together.
 """
 
 import math
@@ -26,19 +26,18 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that was decided together with the label of another document."""
 LEAST_PRODUCT = 0.22
-"""Two documents disagree if P(SUPPORTS) of one times P(CONTRADICTS) of the other exceeds this.
-
-This bound is for a claim with two documents.
+"""Two documents disagree if P(SUPPORTS) of one times P(CONTRADICTS) of the other exceeds this. This
+bound applies to a claim with two documents.
 """
 GROWTH = 0.0
-"""The exponent for the growth of the bound with the number of documents. The best value was 0, so
+"""The exponent with which the bound grows with the number of documents. The best value was 0, so
 the bound does not grow; the measurement still tries other values.
 
 This exponent and ``LEAST_PRODUCT`` were chosen for the best F1 of conflict detection on half of the
 claims, with document sets of every size (``measurements.by_claim_rule``).
 """
 _MOST_PRODUCT = 0.95
-"""Maximum of the bound, so that two documents that surely disagree always exceed it, however many
+"""Maximum of the bound, so that two documents that clearly disagree always exceed it, however many
 documents there are."""
 _LEAST_PROBABILITY = 1e-4
 """Smallest probability other than 0, since probabilities are rounded to four places."""
@@ -47,10 +46,10 @@ _LEAST_PROBABILITY = 1e-4
 class Pooling(NamedTuple):
     """A rule that combines several models' probabilities for a pair (logarithmic opinion pool).
 
-    The pooled probability of a label is proportional to a product. The product contains each
-    model's probability, raised to the power of the model's weight, and a factor for the label. If
-    the models agree and their errors are independent, the product is surer than the mean of their
-    probabilities (Genest and Zidek, Statistical Science 1986).
+    The pooled probability of a label is proportional to a product: each model's probability, raised
+    to the power of the model's weight, times a factor for the label. If the models agree and their
+    errors are independent, the product is closer to certainty than the mean of their probabilities
+    (Genest and Zidek, Statistical Science 1986).
 
     Attributes:
         weights: The weight of each model, in order.
@@ -65,7 +64,7 @@ class Pooling(NamedTuple):
     least_product: float
 
     def pooled(self, of_models: Sequence[Mapping[Label, float]]) -> dict[Label, float]:
-        """Return the pooled probability of each label, from those of each model."""
+        """Return the pooled probability of each label from the models' probabilities."""
         added = {Label.SUPPORTS: self.supports, Label.CONTRADICTS: self.contradicts}
         logs = {
             label: added.get(label, 0.0)
@@ -92,7 +91,7 @@ def least_product(documents: int, of_two: float = LEAST_PRODUCT) -> float:
     """Return the bound for a claim with this many documents; see ``LEAST_PRODUCT``.
 
     The largest product over all pairs of documents grows with the number of documents, even if no
-    two documents disagree. So the bound can grow too.
+    two documents disagree. So the bound can be made to grow too.
 
     Args:
         documents: Number of documents.
@@ -137,7 +136,7 @@ def _relabelled(
 def _weaker_side(
     labels: Mapping[int, Label], probabilities: Mapping[int, Mapping[Label, float]]
 ) -> dict[int, Label]:
-    """Return new labels for the documents on the less likely side; empty if one side is empty."""
+    """Return new labels for the documents on the weaker side; empty if either side is empty."""
     on_side = {
         side: [number for number, label in labels.items() if label is side]
         for side in (Label.SUPPORTS, Label.CONTRADICTS)
@@ -162,9 +161,8 @@ def most_likely_pair(
     """Find the largest product of P(SUPPORTS) for a document and P(CONTRADICTS) for another.
 
     The product is 0 if there are fewer than two documents. Only the two most probable documents on
-    each side need to be compared. If the same document is the most probable one on both sides, it
-    is paired with the second most probable one on the other side. The time is linear in the number
-    of documents.
+    each side need to be compared. If the same document comes first on both sides, it is paired with
+    the second document of either side. The time is linear in the number of documents.
 
     Args:
         probabilities: The probability of each label, by document number.
@@ -245,7 +243,7 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            for place in reversed(range(len(self.models))):  # start with the fastest model
+            for place in reversed(range(len(self.models))):  # beginning with the fastest model
                 on_verdict = partial(collect, place=place)
                 await judge_all(self.models[place], pairs, on_verdict, meter, cache)
         finally:  # decide unfinished claims too
@@ -258,7 +256,7 @@ def combined_verdict(
 ) -> EvidenceLabel:
     """Return the verdict that results from the probabilities of several models.
 
-    They are pooled; without a pooling, their mean is taken.
+    The probabilities are pooled; without a pooling rule, they are averaged.
 
     The passage of the verdict, and any doubt about the passage, come from the model that gives the
     label the highest probability. A pair is UNLABELLED if one of the models could not read it.

@@ -1,7 +1,7 @@
 """Finds the old and the new value of a change that a document states: "raised from 10 to 20".
 
-An NLI model sees that the document has both numbers, and hardly which of them holds now. So a claim
-with the old value is often labelled as supported.
+An NLI model sees that the document has both numbers, but hardly which of them is current. So a
+claim with the old value is often labelled as supported.
 """
 
 import re
@@ -14,7 +14,7 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.values import StatedValue, values_in
 
 _MOST_CHARS = 4_000
-"""Maximum number of characters of a passage that are read; a window has some 400."""
+"""Maximum number of characters of a passage that are read; a window has about 400."""
 _VERB_CHARS = 80  # how far before "from" the verb may be: "goes up for all staff who work shifts"
 # In these languages, the same words can also state a range ("open from 10 to 20"), so a verb of
 # change is needed.
@@ -31,7 +31,7 @@ _VERBS = re.compile(
     r")\b",
     re.IGNORECASE,
 )
-# What only may change, has not changed.
+# Words that say that something may change, so it has not changed yet.
 _POSSIBLE = re.compile(
     r"\b(?:may|might|could|would|should|propos\w+|könnten?|sollten?|pourrai\w+|devrai\w+|podría\w*"
     r"|debería\w*|potrebbe\w*|dovrebbe\w*|zou|zouden|poderia\w*|deveria\w*)\b",
@@ -44,7 +44,7 @@ _NEEDS_VERB = re.compile(
     rf" (?P<new>{_SIDE})",
     re.IGNORECASE,
 )
-# In these, a range is worded differently ("von 10 bis 20", "van 10 tot 20", "de 10 a 20").
+# Languages in which a range is worded differently ("von 10 bis 20", "van 10 tot 20", "de 10 a 20").
 _NEEDS_NONE = re.compile(
     rf"\b(?:von (?P<de>{_SIDE}?) auf|van (?P<nl>{_SIDE}?) naar|de (?P<pt>{_SIDE}?) para)"
     rf" (?P<new>{_SIDE})",
@@ -55,9 +55,9 @@ _NEEDS_NONE = re.compile(
 def side_of_change(claim: str, passage: str) -> Label | None:
     """Return the side that a passage takes if it says that the claim's value changed; else None.
 
-    The label is CONTRADICTS if the claim has the old value, and SUPPORTS if it has the new one. A
-    claim with a date may be about the time before the change, and a claim with a bound or a rounded
-    number may hold for both values, so neither gets a label.
+    The label is CONTRADICTS if the claim has the old value, and SUPPORTS if it has the new one.
+    There is no label for a claim with a date, which may be about the time before the change, or for
+    a claim with a bound or a rounded number, which both values may satisfy.
     """
     own_values = values_in(claim)
     if not own_values or has_bound(claim) or any(map(_is_date, own_values)):
@@ -72,8 +72,8 @@ def side_of_change(claim: str, passage: str) -> Label | None:
 
 
 def _side(own_values: Iterable[StatedValue], old: StatedValue, new: StatedValue) -> Label | None:
-    """Return the side for a claim that has only the old or only the new of two values."""
-    # "from 10 to 20 cm": the unit stands only once
+    """Return the side for a claim that has only one of the old and the new value."""
+    # "from 10 to 20 cm": only the second number has a unit
     own = [value for value in own_values if value.dimension or not new.dimension]
     is_old, is_new = (any(value.agrees(each) for value in own) for each in (old, new))
     if is_old == is_new:
@@ -99,7 +99,7 @@ def _changes(sentence: str) -> Iterator[tuple[StatedValue, StatedValue]]:
                 text for name, text in match.groupdict().items() if text and name != "new"
             )
             old_values, new_values = values_in(old_text), values_in(match["new"])
-            # more values on a side may be a range of its own, or a table in a line
+            # several values on one side may be a range, or a table in a line
             if len(old_values) == 1 and new_values and not _is_date(old_values[0]):
                 yield old_values[0], new_values[0]
 

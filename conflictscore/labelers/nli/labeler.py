@@ -25,32 +25,33 @@ CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
 _READING = 10
-"""Version number of the way in which documents are read; part of the key of stored verdicts.
+"""Version number of how documents are read; part of the key of stored verdicts.
 
 It is increased whenever documents are cut or presented differently, the deciding window is chosen
 differently, or verdicts change or contain more. Version 3 added probabilities, version 4 doubts,
 version 5 the handling of denials, and version 6 dates and the context of windows. Since version 7,
 an undoubted window of a long document overrules a doubtful one. Since version 8, rules on
-quantities and word order overrule a label. Version 9 restricts these rules, and the texts that
-are read as denials. Version 10 knows more units, and reads the same digits in the same way.
+quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
+read as denials. Version 10 knows more units, and treats equal digits as equal numbers.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
 
-Half of such labels are right, whatever the score of the model (``docs/findings/labelers.md``). The
-default thresholds of a cascade are all higher.
+Half of such labels are correct, whatever the model's score (``docs/findings/labelers.md``). All
+default thresholds of a cascade are higher.
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _SURE = 0.8
-"""Probability of a label from which a rule that agrees changes nothing; chosen by hand."""
+"""If a label has at least this probability, a rule that agrees with it changes nothing; chosen by
+hand."""
 _MANY_WINDOWS = 16
 """Minimum number of windows of a document to which :func:`undoubted_window` applies its rule.
 
-On sets of shorter documents, the rule made labels no better.
+For shorter documents, the rule did not improve the labels.
 """
 _MOST_TRIED = 8
-"""Maximum number of windows on the other side that are searched for traps. The search takes time,
-and a document has up to 128 windows. The number was chosen, not measured."""
+"""Maximum number of windows on the opposite side that are searched for traps. The search takes
+time, and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
 """Number of windows that each thread reads between two checks of the remaining time."""
 
@@ -74,7 +75,7 @@ class _Reading:
 class NliLabeler:
     """A judge that is a cross-encoder for natural language inference.
 
-    The model reads every window of a document as a premise, with the claim as the hypothesis.
+    The model reads each window of a document as the premise, and the claim as the hypothesis.
     Entailment is SUPPORTS, contradiction is CONTRADICTS, and neutral is IRRELEVANT.
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
     That window is the snippet, and ``score`` is the calibrated probability of its label. If a
@@ -89,7 +90,7 @@ class NliLabeler:
     """
 
     reads_dates = True
-    """Whether verdicts depend on the date of a document, which precedes each window."""
+    """Whether verdicts depend on the date of a document, which is read before each window."""
     embedded = True
     """Whether the labeler is one of the small judges of this package, which miss some evidence."""
 
@@ -214,7 +215,7 @@ class NliLabeler:
         return make_reading(document_premises, tokenizer.pairs(document_premises.texts, claim.text))
 
     def _verdict(self, reading: _Reading) -> EvidenceLabel:
-        """Return the verdict of the deciding window, or that of a rule which overrules it."""
+        """Return the verdict of the deciding window, or of a rule that overrules it."""
         if reading.error is not None:
             pair = (reading.claim, reading.document)
             return unlabelled(pair, reading.error, FailureKind.NO_ROOM)
@@ -234,7 +235,7 @@ class NliLabeler:
                 label = verdict_on(probabilities)
                 most = probabilities[label]
             elif most < _SURE:
-                probabilities = decided  # the score remains that of the model
+                probabilities = decided  # the model's score is kept
         score = 1.0 if note is None else MOST_DOUBTED
         snippet = reading.premises.windows[place].strip() or None
         return EvidenceLabel(
@@ -250,7 +251,7 @@ class NliLabeler:
         )
 
     def _change(self, reading: _Reading, place: int, label: Label) -> Overruling | None:
-        """Return the rule that overrules the label; for a denial, it reads what is denied."""
+        """Return the rule, if any, that overrules the label; it reads what a denial denies."""
         if reading.is_denial:
             label = _OPPOSITE.get(label, label)
         passage = reading.premises.windows[place]
@@ -272,9 +273,9 @@ def undoubted_window(
 ) -> tuple[int, str | None]:
     """Return the index of the window that decides, and the trap that makes it doubtful, if any.
 
-    A trap may make the deciding window of a long document doubtful, while a window on the other
-    side is free of traps. Then the strongest such window decides instead, since one of many windows
-    may resemble the claim without being about it.
+    If a trap makes the deciding window of a long document doubtful, and some window on the opposite
+    side is free of traps, the strongest such window decides instead: one of many windows may
+    resemble the claim without being about it.
 
     Args:
         claim: The text of the claim.
@@ -297,11 +298,10 @@ def undoubted_window(
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
     """Return the index of the window that decides the label of the document.
 
-    It is the window with the highest probability for its side, among the windows whose label is a
-    side. If there is a tie, the first of them decides. So if a document supports and contradicts
-    the claim, its label is the side that it states more strongly. A document is IRRELEVANT only if
-    no window takes a side. In that case, the window that came nearest to a side represents the
-    document.
+    Among the windows that take a side, it is the one whose side is the most probable; on a tie, the
+    first. So if a document both supports and contradicts the claim, its label is the side that it
+    states more strongly. A document is IRRELEVANT only if no window takes a side. In that case, the
+    window that comes closest to taking one represents the document.
     """
 
     def strength(place: int) -> tuple[bool, float]:

@@ -3,7 +3,7 @@
 Each pair is processed separately on one thread, and as many pairs run in parallel as there are
 cores. On a CPU, this is as fast as batches if pairs have at least about 50 tokens, and it needs no
 padding. More importantly, the result for a pair does not depend on other pairs: a dynamically
-quantised model scales a whole batch together, so the result would depend on the rest of the batch.
+quantised model scales all pairs of a batch together, so each would influence the others.
 """
 
 import hashlib
@@ -72,7 +72,7 @@ def resolve(model: str | Path | None) -> Path:
 
 
 def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
-    """Read the label of each output, in order, and the maximum total tokens of claim and premise.
+    """Read the label of each output, in order, and the maximum tokens of a claim with its premise.
 
     The order of labels differs between models, so it is never guessed.
     """
@@ -115,9 +115,9 @@ class TokenPair(NamedTuple):
 class PairTokenizer:
     """A tokenizer that turns texts into tokens; it is thread-safe.
 
-    Special tokens in a text are read as plain words, so a document cannot end its premise and add
-    its own claim. ``marks`` is the number of special tokens in a pair. ``truncation`` is the pair
-    length that the file of the tokenizer sets, if any.
+    Special tokens in a text are read as plain words, so a document cannot end the premise and add a
+    claim. ``marks`` is the number of special tokens in a pair. ``truncation`` is the pair length
+    that the tokenizer's file sets, if any.
     """
 
     def __init__(self, source: Path) -> None:
@@ -155,8 +155,8 @@ class NliModel:
     """A cross-encoder with three outputs, and its tokenizer; thread-safe.
 
     ``most_tokens`` is the maximum length of a pair, including special tokens. ``pair_tokens`` is
-    the length that works best: the one that the file of the tokenizer sets, or else 128. The model
-    reads ``threads`` pairs in parallel.
+    the length that works best: that set in the tokenizer's file, or else 128. The model reads
+    ``threads`` pairs in parallel.
     """
 
     def __init__(self, path: Path) -> None:
@@ -179,7 +179,8 @@ class NliModel:
         self._session, self._types = _graph(path / "model.onnx")
         self.threads = _threads()
         self._pool = ThreadPoolExecutor(self.threads, "conflictscore nli")
-        # Limits the calls that wait in the pool: after Ctrl-C, the pool still finishes all of them.
+        # Limits the calls that wait in the pool, since after Ctrl-C the pool still finishes all of
+        # them.
         self._turns = Semaphore(self.threads)
 
     def logits(self, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
@@ -212,7 +213,7 @@ class NliModel:
 
 
 def _threads() -> int:
-    # the variable by which users limit the threads of most numerical libraries
+    # the variable with which users limit the threads of most numerical libraries
     threads_setting = os.environ.get("OMP_NUM_THREADS", "")
     thread_count = int(threads_setting) if threads_setting.isdecimal() else 0
     return min(thread_count or usable_cores(), _MOST_THREADS)

@@ -1,9 +1,9 @@
 """Rules on quantities and word order that overrule the label of an NLI model.
 
 A model notices that a passage has the words of a claim, but not that a unit, a magnitude or the
-order of names is different. The rules decide only if they are certain. The passage must repeat the
-claim word for word apart from one difference, or have its number with another unit. Rules for
-looser likeness were no better than the models (``docs/findings/nli-model.md``).
+order of names is different. The rules decide only clear cases: the passage must repeat the claim
+word for word apart from one difference, or have its number with a different unit. Rules for less
+similar passages were no better than the models (``docs/findings/nli-model.md``).
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from conflictscore.records import Document, Label
 from conflictscore.values import StatedValue, all_values_in, values_in
 
 _MOST_CHARS = 4_000
-"""Maximum number of characters of a passage that are read; a window has some 400."""
+"""Maximum number of characters of a passage that are read; a window has about 400."""
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
@@ -46,14 +46,14 @@ def _doubted(fact: str) -> str:
 
 _OF_DIFFERENCE = {
     (Label.SUPPORTS, Difference.QUANTITY): Overruling(
-        Label.CONTRADICTS, _doubted("the passage says the same with another quantity"), 0.9
+        Label.CONTRADICTS, _doubted("the passage says the same with a different quantity"), 0.9
     ),
     (Label.SUPPORTS, Difference.NEGATION): Overruling(
         Label.CONTRADICTS, _doubted("the passage denies the same statement"), 0.9
     ),
     (Label.SUPPORTS, Difference.ORDER): Overruling(
         Label.IRRELEVANT,
-        _doubted("the passage has the same words in other roles or directions"),
+        _doubted("the passage has the same words in different roles or directions"),
         0.6,
     ),
     (Label.CONTRADICTS, Difference.WRITING): Overruling(
@@ -62,13 +62,16 @@ _OF_DIFFERENCE = {
         0.9,
     ),
 }
-# A model that sees the difference may be unsure, and then the documents of a claim would disagree.
+# These rules also apply if the model sees the difference: it may be unsure, and then documents that
+# say the same would get different labels.
 _OF_DIFFERENCE |= {
     (Label.CONTRADICTS, what): _OF_DIFFERENCE[Label.SUPPORTS, what]
     for what in (Difference.QUANTITY, Difference.NEGATION)
 }
 _OTHER_UNIT = Overruling(
-    Label.IRRELEVANT, _doubted("the document has the claim's number only with another unit"), 0.6
+    Label.IRRELEVANT,
+    _doubted("the document has the claim's number only with a different unit"),
+    0.6,
 )
 
 _OF_CHANGE = {
@@ -76,13 +79,15 @@ _OF_CHANGE = {
         Label.CONTRADICTS, _doubted("the passage says that the claim's value was changed"), 0.9
     ),
     Label.SUPPORTS: Overruling(
-        Label.SUPPORTS, _doubted("the passage says that another value was changed to this one"), 0.9
+        Label.SUPPORTS,
+        _doubted("the passage says that a different value was changed to this one"),
+        0.9,
     ),
 }
 
 
 def overruling(claim: str, passage: str, document: Document, label: Label) -> Overruling | None:
-    """Return the label that a rule gives to a document in place of a model's; None for no change.
+    """Return the label with which a rule replaces a model's label; None if no rule applies.
 
     Args:
         claim: The text of the claim.
@@ -111,7 +116,7 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
 
 
 def _is_all_stated(claim: str, document: Document) -> bool:
-    """Return whether a document states each value of a claim anywhere."""
+    """Return whether a document states each of a claim's values, wherever it does so."""
     own_values = values_in(claim)
     if not own_values:
         return True
@@ -120,7 +125,7 @@ def _is_all_stated(claim: str, document: Document) -> bool:
 
 
 def _of_unit(claim: str, passage: str, document: Document) -> Overruling | None:
-    """Return the label if a document has the claim's number only with a unit of another size."""
+    """Return the label for a document that has the claim's number only with a different unit."""
     stated_values = _values_of(document.title, document.text)
     lacking = [
         own for own in values_in(claim) if own.dimension and not any(map(own.agrees, stated_values))

@@ -1,10 +1,10 @@
 """Detects linguistic traps: passages on which an NLI model is often both sure and wrong.
 
-A small model notices whether a passage contains the words of a claim, but hardly how the words are
-used. The passage may be a question or a plan, may contain a double negation, may have the words in
-a different order, or may state a number in a different unit. The functions below search the
-sentences nearest to the claim for such traps. They use cue words of seven languages
-(``pitfalls.toml``), and patterns that work for all languages that separate words.
+A small model notices whether a passage contains the words of a claim, but hardly how they are used.
+The passage may be a question or a plan, contain a double negation, have the words in a different
+order, or state a number in a different unit. The functions below search the sentences nearest to
+the claim for such traps. They use cue words in seven languages (``pitfalls.toml``), and patterns
+that work in any language with spaces between words.
 """
 
 import re
@@ -21,18 +21,17 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.units import UNITS
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
-"""Maximum number of characters of a passage, and of a claim, that are read.
-
-An NLI window has some 400 characters. The claim is compared with each sentence of the passage.
+"""Maximum number of characters of a passage, and of a claim, that are read. An NLI window has about
+400 characters. The claim is compared with each sentence of the passage.
 """
 _STEM, _SHORTEST = 4, 3
 """Number of letters of a stem, and of the shortest word that is compared. In the seven languages,
-most inflected forms of a word agree in their first four letters, so no stemmer is needed."""
+most inflected forms of a word have the same first four letters, so no stemmer is needed."""
 _ALL_BUT = 0.75
-"""Minimum share of the claim's words that a sentence must have to be compared with the claim for
-swapped words; chosen by hand."""
+"""A sentence with at least this share of the claim's words is searched for swapped words; chosen by
+hand."""
 
-# A number, perhaps with separators of thousands and decimal places.
+# A number, perhaps with thousands separators and decimal places.
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
 _SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
@@ -62,7 +61,7 @@ _IN_WORDS = 20
 """Largest number that is often written as a word."""
 
 
-# Words that make a bound only before a number: "above 540 m", but not "540 m above the Earth".
+# Words that express a bound only before a number: "above 540 m", but not "540 m above the Earth".
 _OF_PLACE = frozenset((" above ", " below ", " over ", " under ", " über ", " unter "))
 _BEFORE_NUMBER = re.compile(
     r"\b(?:above|below|over|under|über|unter) (?:[^\W\d_]{1,8} )?[€$£¥]?\d", re.IGNORECASE
@@ -70,7 +69,7 @@ _BEFORE_NUMBER = re.compile(
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms that are searched for traps; each form is computed only once."""
+    """A sentence in the forms in which it is searched for traps; each is computed only once."""
 
     text: str
     spoken: str
@@ -78,7 +77,7 @@ class _Sentence(NamedTuple):
     names_and_nouns: tuple[str, ...]
     """Its words as written, without function words and numbers."""
     stems: tuple[str, ...]
-    """The same words, folded and stemmed, and its numbers, all in order."""
+    """The same words, folded and stemmed, together with its numbers, all in order."""
     numbers: frozenset[str]
     """Its numbers, without thousands separators."""
 
@@ -109,7 +108,7 @@ _CUES = {
 }
 NEGATIONS = frozenset(cue.strip() for cue in _CUES["negation"])
 _UNITS = {unit: kind for kind, listed in _TABLE["units"].items() for unit in listed}
-# "m" and "metre" are one unit; UNITS has the size of each
+# "m" and "metre" are the same unit; UNITS has its size
 _SAME_UNIT = {name: f"{UNITS[name]}" for name in _UNITS if name in UNITS}
 
 
@@ -131,8 +130,8 @@ def _read(text: str) -> _Sentence:
 def pitfall(claim: str, passage: str, label: Label) -> str | None:
     """Return why a model's label for a passage is doubtful; None if no trap is recognised.
 
-    IRRELEVANT is never doubted: it is right for passages that only ask, plan or allege, and there
-    is no known trap that makes these models miss a side.
+    IRRELEVANT is never doubted: it is the correct label for passages that only ask, plan or allege,
+    and no trap is known that makes these models miss a side.
     """
     if label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return None
@@ -148,12 +147,12 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
 
 
 def is_stated_plainly(claim: str, sentence: str) -> bool:
-    """Return whether a sentence states something as a claim does, not as a question or a plan."""
+    """Return whether a sentence states something plainly, not as a question or a plan."""
     return _doubt_of_mood(_read(claim[:_MOST_OF_CLAIM]), _read(sentence[:_MOST_CHARS])) is None
 
 
 def has_bound(claim: str) -> bool:
-    """Return whether a claim's number is a bound or rounded, so that another number can agree."""
+    """Return whether a claim's number is a bound or rounded, so that other numbers can agree."""
     sentence = _read(claim[:_MOST_OF_CLAIM])
     cues = sentence.cues("loose")
     if cues and cues <= _OF_PLACE and not _BEFORE_NUMBER.search(sentence.text):
@@ -172,15 +171,15 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
     words = frozenset(claim.stems)
     shared_counts = [len(words.intersection(sentence.stems)) for sentence in sentences]
     most = max(shared_counts)
-    # sentences with at least half as many shared words as the nearest; chosen by hand
+    # sentences with at least half as many shared words as the best one; chosen by hand
     return (s for s, n in zip(sentences, shared_counts, strict=True) if 2 * n >= max(most, 1))
 
 
 def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
     """Return why a sentence is doubtful evidence for a side; None if no trap is recognised.
 
-    Only the first reason is returned. Reasons that depend on the sentence alone come before those
-    that a more careful comparison may refute.
+    Only the first reason is returned. Reasons that depend on the sentence alone come first, since a
+    closer comparison may refute the others.
     """
     return (
         _doubt_of_mood(claim, sentence)
@@ -190,7 +189,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Return the form of a sentence, such as a question; None if the claim has the same form."""
+    """Return why a sentence is no plain statement; None if it is one, or if the claim is alike."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -202,7 +201,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Return why numbers may be equal although they look different, or vice versa; else None."""
+    """Return why numbers that look different may be equal, or vice versa; else None."""
     if not (claim.numbers and sentence.numbers):
         return None
     if _other_unit(claim, sentence):
@@ -245,8 +244,8 @@ _EXPLANATIONS = {
     "a double negation": "the passage has a double negation",
     "another unit": "the passage and the claim use different units",
     "a range or a round number": "a number in the passage or the claim is a range, or rounded",
-    "the same words in another order": "the passage has the claim's words in another order, so the"
-    " roles may be swapped",
+    "the same words in another order": "the passage has the claim's words in a different order, so"
+    " the roles may be swapped",
     "another name": "the passage names a different person or thing than the claim",
 }
 
@@ -258,7 +257,7 @@ def _inexact(sentence: _Sentence) -> bool:
 def _other_unit(claim: _Sentence, sentence: _Sentence) -> bool:
     """Return whether sentence and claim state the same kind of quantity in different units.
 
-    A word such as "million" in only one of the two is also a different unit.
+    A word such as "million" in only one of them counts as a different unit too.
     """
     ours, theirs = _quantities(claim.text), _quantities(sentence.text)
     kinds = {kind for kind, _ in ours} & {kind for kind, _ in theirs}
@@ -283,12 +282,12 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     """Return whether a sentence has the claim's words with two words swapped.
 
-    If only one of the two texts is in the passive voice, that swaps roles as well. Both swaps
-    together leave the roles unchanged. Words that only move to the front ("In the final, …") do not
-    change roles.
+    If only one of the two texts is in the passive voice, that swaps roles as well. If both happen,
+    the roles are unchanged. Words that only move to the front ("In the final, …") do not change
+    roles.
     """
     ours = list(dict.fromkeys(claim.stems))
-    # reversed, so that a word that occurs twice gets its first place
+    # reversed, so that the first position of a repeated word is kept
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
     order = [places[word] for word in ours if word in places]
     if len(order) < max(2, _ALL_BUT * len(ours)):
@@ -310,7 +309,7 @@ def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
 
 
 def _exchanged(order: Sequence[int]) -> bool:
-    """Return whether two words swap places around a third, or only two words are out of place."""
+    """Return whether two words swap places around a third, or just two words are out of place."""
     reversed_ = any(a > b > c for a, b, c in zip(order, order[1:], order[2:], strict=False))
     out_of_place = [
         place
@@ -321,10 +320,9 @@ def _exchanged(order: Sequence[int]) -> bool:
 
 
 def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
-    """Return whether a name in the claim is replaced by another name beside the same word.
+    """Return whether a different name takes the place of the claim's name next to the same word.
 
-    "Mayor Holm" in the claim and "Mayor Dal" in the sentence are such a pair, unless the sentence
-    also has the word "Holm".
+    For example, the claim has "Mayor Holm" and the sentence "Mayor Dal", without the word "Holm".
     """
     ours, theirs = (list(pairwise(("", *side.names_and_nouns, ""))) for side in (claim, sentence))
     their_words = {word.casefold() for pair in theirs for word in pair}
@@ -340,11 +338,11 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """Return a number of a claim that a document replaces with a different number; else None.
+    """Return a claim's number in whose place a document has a different one; else None.
 
     The number can be a year, a day of the month, or a count of things. The document must have other
     numbers of the same kind: other years, other days, or other counts of the same things. Round
-    numbers, ranges and numbers with other units are ignored, since they may be equivalent.
+    numbers, ranges and numbers with different units are ignored, since they may be equivalent.
     """
     claim_sentence, document_sentence = _read(claim), _read(document)
     ours, theirs = _counted(claim_sentence), _counted(document_sentence)
@@ -361,7 +359,7 @@ def number_replaced(claim: str, document: str) -> str | None:
 
 
 def _counted(text: _Sentence) -> dict[str, set[str]]:
-    """Return a text's numbers by what they count: "year", "day", or the word after or before."""
+    """Return a text's numbers by what they count: "year", "day", or the adjacent word."""
     numbers_by_kind: dict[str, set[str]] = {}
     words = ["", *text.stems, ""]
     for before, number, after in zip(words, words[1:], words[2:], strict=False):

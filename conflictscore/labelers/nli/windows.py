@@ -2,7 +2,8 @@
 
 One part of a page often explains another. The title names the subject, the date explains "from
 tomorrow", and the first row of a table explains the cells in the tenth row. So the title and the
-date precede each window, and each window except the first is also preceded by its context.
+date precede each window, and context (a heading, a table header or a sentence) precedes each window
+except the first.
 """
 
 import re
@@ -25,13 +26,13 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum number of windows of a document that are read: those nearest to the claim."""
+"""Maximum number of windows that are read of a document: those nearest to the claim."""
 
 _TITLE_TOKENS = 24  # most titles are shorter; a longer one would take room from the window
 _DATE_CHARS = 10
-"""Number of characters of an ISO date; the time after it is left out."""
+"""Number of characters of an ISO date; a time after it is left out."""
 _LONGEST_DATE = 40
-"""Maximum length, in characters, of a date in any other form; a longer text is not a date."""
+"""Maximum length, in characters, of a date in any other format; a longer text is not a date."""
 _CLAIM_TOKENS = 40
 """Tokens reserved for a claim, so that the windows of a document are the same for most claims."""
 _PREMISE_TOKENS = 48
@@ -39,11 +40,10 @@ _PREMISE_TOKENS = 48
 _LEAD_TOKENS = 40
 """Maximum number of tokens for the context of a window; half are for the heading above it."""
 _LEAD_SHARE = 4
-"""The context has at most this fraction of a window: 1 / ``_LEAD_SHARE``."""
+"""The context takes up at most 1 / ``_LEAD_SHARE`` of a window."""
 _OVERLAP = 4
-"""A window repeats at most this fraction of the previous one: 1 / ``_OVERLAP``.
-
-So any two successive sentences occur together in at least one window.
+"""Each window overlaps the previous one by at most 1 / ``_OVERLAP``. So any two successive
+sentences occur together in at least one window.
 """
 
 # A date such as 1931-05-03.
@@ -76,12 +76,12 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Return the maximum tokens of a premise, so that the premise and the claim fit into a pair."""
+    """Return the maximum tokens of a premise that fits into a pair together with the claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
 class CutDocument:
-    """The windows of a document; if there are too many, only those nearest to a claim are used."""
+    """The windows of a document; of too many, only those nearest to a claim are used."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
         """Cut the document; the arguments are those of :func:`premises`."""
@@ -102,7 +102,7 @@ class CutDocument:
         heading_tokens = self._vocabulary.count(self._heading)
 
         def count(part: str) -> int:
-            # a text may have other tokens after the heading than alone
+            # a text may be tokenized differently after the heading than alone
             return self._vocabulary.count(self._heading + part) - heading_tokens
 
         vocabulary = Vocabulary(self._vocabulary.starts, count)
@@ -117,7 +117,7 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """Return all windows; if there are too many, those that share most words with the claim."""
+        """Return all windows; of too many, those that share the most words with the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)
@@ -229,7 +229,7 @@ def _last_headings(lines: Sequence[str]) -> list[int | None]:
 
 
 def _is_heading(line: str) -> bool:
-    """Return whether a line is a marked heading, is in capitals, or introduces the next lines."""
+    """Return whether a line is marked as a heading, in capitals, or introduces the next lines."""
     if not line or len(line) > _LONGEST_HEADING or _ROW.search(line):
         return False
     return bool(_MARKED_HEADING.match(line)) or line.isupper() or line.endswith(":")

@@ -1,8 +1,8 @@
-"""Comparison of a claim with a clause that has the same words, apart from one difference.
+"""Compares a claim with a clause that has the same words apart from one difference.
 
 NLI models compare words more than their order: they read "Vik beat Dal" as support for "Dal beat
-Vik", "50 mg" as support for "50 g", and "1,200 m" as contradicting "1.2 km". If a clause repeats a
-claim word for word, code can tell what the difference means.
+Vik", "50 mg" as support for "50 g", and "1,200 m" as contradicting "1.2 km". If a clause otherwise
+repeats a claim word for word, code can tell what the difference means.
 """
 
 import re
@@ -20,7 +20,8 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.values import StatedValue, values_in
 
 _MOST_WORDS = 40
-"""Maximum number of words of a claim that is compared; longer claims are seldom repeated."""
+"""Maximum number of words of a claim that is compared; longer claims are seldom repeated in
+full."""
 _FEWEST_WORDS = 3
 _VALUE = "#"
 """Stands for a number, amount or date among the words."""
@@ -32,7 +33,7 @@ _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
 _NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
 """Negations, and words that only accompany a negation, as in "did not" and "ne … pas"."""
-# Words between two names that are the same in either order.
+# Words between two names with which the order of the names does not matter.
 _SYMMETRIC = word_set(
     """and or und oder et ou y o e between near beside next opposite adjacent same equals resembles
     differs different versus against married marries met meets borders with mit avec con com met
@@ -76,9 +77,9 @@ class Difference(Enum):
     QUANTITY = "a quantity"
     """A value is not the same, so the clause contradicts the claim."""
     NEGATION = "a negation"
-    """Only the clause denies."""
+    """Only the clause has a negation."""
     ORDER = "the order of names, or a word of direction"
-    """Names swap places, or a word such as "until" is replaced by one such as "from"."""
+    """Names swap places, or a word such as "until" is replaced by a word such as "from"."""
     WRITING = "the way of writing"
     """The same values are written differently, so the clause supports the claim."""
 
@@ -110,7 +111,7 @@ def _words_in(text: str) -> _Words:
         begins = begins or bool(_CLAUSE_END.search(text, end, start))
         end, written = stop, text[start:stop]
         folded_word = fold(written) if stated_value is None else _VALUE
-        # an article; but "protein A" has a name
+        # an article; but the A of "protein A" is a name
         if folded_word in _PASSED_OVER and not (words and written.isupper()):
             continue
         words.append(_Word(folded_word, written, stated_value, begins))
@@ -147,7 +148,7 @@ def sentences_of(passage: str) -> list[str]:
 
 
 def difference(claim: str, sentence: str) -> Difference | None:
-    """Return what differs between a claim and a clause of a sentence with the same words.
+    """Return the difference between a claim and the clause of a sentence that repeats its words.
 
     Return None if no clause repeats the claim, if nothing differs, or if it is not certain what the
     difference means.
@@ -167,10 +168,11 @@ def difference(claim: str, sentence: str) -> Difference | None:
 
 
 def differing_values(claim: str, sentence: str) -> list[tuple[StatedValue, StatedValue]] | None:
-    """Return the values in which a sentence differs that otherwise repeats a whole claim.
+    """Return the values that differ between a claim and a sentence that otherwise repeats it.
 
     Each value of the claim comes with the value that the sentence has in its place. The list is
-    empty if the sentence has the claim's own values. Return None if it does not repeat the claim.
+    empty if the sentence has the same values as the claim. Return None if the sentence does not
+    repeat the claim.
     """
     ours = _words_of_claim(claim)
     if not _FEWEST_WORDS <= len(ours) <= _MOST_WORDS or _has_few(ours, sentence):
@@ -185,7 +187,7 @@ def _words_of_claim(claim: str) -> _Words:
 
 
 def _has_few(ours: _Words, sentence: str) -> bool:
-    """Return whether a sentence surely lacks words of a claim; this saves reading it."""
+    """Return whether a sentence clearly lacks words of a claim, so that it need not be parsed."""
     folded_text = fold(sentence)
     return any(
         word not in folded_text
@@ -195,7 +197,7 @@ def _has_few(ours: _Words, sentence: str) -> bool:
 
 
 def _of_clause(ours: _Words, clause: _Words, after: _Words) -> Difference | None:
-    """Return the difference to a clause; ``after`` has the next word of the sentence, if any."""
+    """Return how a clause differs from the claim; ``after`` is the word that follows, if any."""
     if _folded(ours) == _folded(clause):
         return None if _goes_on(ours[-1], clause[-1], after) else _of_values(ours, clause)
     if _is_turned(ours, clause) or _is_swapped(ours, clause):
@@ -204,9 +206,9 @@ def _of_clause(ours: _Words, clause: _Words, after: _Words) -> Difference | None
 
 
 def _goes_on(own: _Word, another: _Word, after: _Words) -> bool:
-    """Return whether the last amount of a clause goes on in the next word.
+    """Return whether the next word belongs to the last amount of a clause.
 
-    That word may be an unknown unit, as in "2 percentage points" beside "2 percent".
+    It may be an unknown unit, as in "2 percentage points" compared with "2 percent".
     """
     if not after or another.stated_value is None:
         return False
@@ -227,7 +229,7 @@ def _of_values(ours: _Words, clause: _Words) -> Difference | None:
     if not unequal:
         is_written_alike = all(a.written == b.written for a, b in zip(ours, clause, strict=True))
         return None if is_written_alike else Difference.WRITING
-    if len(unequal) > 1:  # several values differ, so it is about another thing
+    if len(unequal) > 1:  # several values differ, so it is about something else
         return None
     return Difference.QUANTITY if are_comparable(*unequal[0]) else None
 
@@ -235,7 +237,7 @@ def _of_values(ours: _Words, clause: _Words) -> Difference | None:
 def _is_in_name(ours: _Words, clause: _Words, place: int) -> bool:
     """Return whether a number may be part of a name, as in "Flight 123" or "version 2.1".
 
-    Then another number names another thing, and the clause does not contradict the claim.
+    A different number then names a different thing, so the clause does not contradict the claim.
     """
     own = ours[place].stated_value
     if own is None or own.unit or own.dimension or (own.date is not None and not own.is_year):
@@ -250,9 +252,9 @@ def _is_in_name(ours: _Words, clause: _Words, place: int) -> bool:
 
 
 def are_comparable(own: StatedValue, another: StatedValue) -> bool:
-    """Return whether two values are of the same kind, so that one can contradict the other.
+    """Return whether two values are of the same kind, so that they can contradict each other.
 
-    They are if their dimensions are the same, if both are amounts of money or dates, or if only
+    They are if they have the same dimension, if both are amounts of money or dates, or if only
     their units differ: "24 days" and "24 months".
     """
     if (own.date is None) != (another.date is None):
@@ -263,7 +265,7 @@ def are_comparable(own: StatedValue, another: StatedValue) -> bool:
 
 
 def _negation(ours: _Words, whole: _Words) -> Difference | None:
-    """Return whether a clause has the claim's words and a negation, and the claim has none."""
+    """Return NEGATION if a clause has the claim's words and a negation, and the claim has none."""
     if not _NEGATING.isdisjoint(_folded(ours)) or _NEGATING.isdisjoint(_folded(whole)):
         return None
     for start in (place for place, word in enumerate(whole) if word.begins):
@@ -276,14 +278,14 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
 
 
 def _denied_clause(words: _Words, length: int) -> _Words:
-    """Return the beginning of a sentence with this many words that do not negate.
+    """Return the beginning of a sentence that has this many words besides negations.
 
     A negation after these words belongs to them only if it ends the clause, as in German ("Der Lift
-    fährt nicht."). In "open on Sundays, but not on Mondays" and "with no fee", it denies something
-    else.
+    fährt nicht."). In "open on Sundays, but not on Mondays" and "with no fee", the negation denies
+    something else.
     """
     count = 0
-    # at most two words deny, as in French
+    # a negation has at most two words, as in French
     for end, word in enumerate(words[: length + 2]):
         if count == length:
             follows = words[end + 1 : end + 2]
@@ -294,7 +296,7 @@ def _denied_clause(words: _Words, length: int) -> _Words:
 
 
 def _is_turned(ours: _Words, clause: _Words) -> bool:
-    """Return whether only one word differs, and both words express other directions."""
+    """Return whether exactly one word differs, and the two words express different directions."""
     pairs = zip(_folded(ours), _folded(clause), strict=True)
     unequal = [(a, b) for a, b in pairs if a != b]
     if len(unequal) != 1:
@@ -304,7 +306,7 @@ def _is_turned(ours: _Words, clause: _Words) -> bool:
 
 
 def _is_swapped(ours: _Words, clause: _Words) -> bool:
-    """Return whether two names swap their places around a verb that is not symmetric."""
+    """Return whether names swap places around a verb that is not symmetric."""
     words, others = _folded(ours), _folded(clause)
     if Counter(words) != Counter(others) or not (_FREE_ORDER | _MUTUAL).isdisjoint(words):
         return False
