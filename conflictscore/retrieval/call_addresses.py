@@ -1,15 +1,15 @@
-"""Addresses in the arguments of tool calls. A call with an address fetches something."""
+"""Finds web addresses in the arguments of tool calls; a call that has one fetches a page."""
 
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-# Maximum number of levels of nested arguments that are searched, and of arguments on each level.
-# Real calls stay far below both.
+# Maximum nesting depth of the arguments that are searched, and maximum number of arguments at each
+# level. Real calls stay far below both limits.
 _DEPTH = 12
 _MOST_ARGUMENTS = 100
-_LONGEST_ADDRESS = 2000  # characters; few pages have a longer address
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+_LONGEST_ADDRESS = 2000  # In characters; few addresses are longer.
+# Quantifiers are bounded, so that searching a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MENTIONED = re.compile(
     r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"  # https://a, www.a
@@ -24,7 +24,7 @@ _MENTIONED = re.compile(
 
 
 def argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
-    """Yield the texts among the arguments of a call."""
+    """Yield the strings among the arguments of a call, including nested ones."""
     if isinstance(arguments, str):
         yield arguments
     elif depth and isinstance(arguments, Mapping | list):
@@ -34,10 +34,10 @@ def argument_texts(arguments: object, depth: int = _DEPTH) -> Iterator[str]:
 
 
 def address_of(text: str) -> str | None:
-    """Return the text without white space around it if it is an address, or else None."""
+    """Return the text, stripped of white space, if it is an address; otherwise None."""
     return text.strip() if len(text) <= _LONGEST_ADDRESS and _ADDRESS.fullmatch(text) else None
 
 
 def mentions_address(text: str) -> bool:
-    """Return whether an argument, such as a command, contains an address or is a host's name."""
+    """Return whether an argument, such as a command, contains an address or is a host name."""
     return _MENTIONED.search(text) is not None

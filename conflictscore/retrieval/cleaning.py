@@ -8,7 +8,7 @@ from conflictscore.records import encodable
 Scalar = str | int | float | bool | None
 """A value allowed in a document's metadata."""
 
-# Line ends other than a line feed. Each of them becomes a line feed.
+# Line ends other than a line feed. Each is replaced with a line feed.
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _TERMINAL = re.compile(
@@ -18,7 +18,8 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"  # sets of characters, saved cursors, keypads
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""Matches an overstruck character. Manual pages overstrike bold and underlined text."""
+"""Matches a character that a backspace erases. Man pages print bold and underlined text in this
+way."""
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
@@ -30,8 +31,8 @@ _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 # Control characters other than tab, line ends and form feed.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _SPECIAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Matches any character that ``clean_text`` may change. Most texts contain none, or only line
-ends."""
+"""Matches any character that ``clean_text`` may change. Most texts contain no such character, or
+only line ends."""
 
 
 def clean_text(text: str) -> str:
@@ -46,7 +47,7 @@ def clean_text(text: str) -> str:
         return text.strip()
     if _SPECIAL.search(text):
         if "\x8b" in text:
-            # in pairs, these are quotation marks in windows-1252, and no escape sequence begins
+            # paired, these are windows-1252 quotation marks, not the start of an escape sequence
             text = text.replace("\x8b", "\u2039").replace("\x9b", "\u203a")
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)

@@ -19,11 +19,11 @@ from conflictscore.retrieval.ranking import BM25Ranker
 class CorpusRetriever(TopKRetriever):
     """Returns the documents whose title and text match the question best.
 
-    They are ranked by the words that they share with the question (BM25). English stop words are
-    ignored. Documents with equal scores keep their original order. If the corpus
-    has at most ``k`` documents, all of them are returned. Otherwise only documents that share a
-    word with the question are returned. The metadata of each document gains ``title``, ``source``,
-    ``rank`` (from 1), ``score`` (0 or more) and ``provider``.
+    Documents are ranked by the words that they share with the question (BM25). English stop words
+    are ignored. Documents with equal scores keep their original order. If the corpus has at most
+    ``k`` documents, all of them are returned. Otherwise only documents that share a word with the
+    question are returned. The metadata of each document gains ``title``, ``source``, ``rank`` (from
+    1), ``score`` (0 or more) and ``provider``.
 
     Attributes:
         k: The number of documents to return, at least 1.
@@ -48,7 +48,7 @@ class CorpusRetriever(TopKRetriever):
 
         A single document counts as a list of one.
         """
-        # a string is also a sequence of strings, and each letter would become a document
+        # a string is also a sequence of strings: each letter would become a document
         if isinstance(documents, str | Mapping | Retrieved | Document):
             documents = [documents]
         taken = [

@@ -1,6 +1,6 @@
-"""Ensures that the callers of a service do not see a search's messages for its operator.
+"""Hides a search's messages for the operator of a service from its callers.
 
-Such messages may name files, or quote other people's questions.
+Such messages may name files or quote other people's questions.
 """
 
 import logging
@@ -22,11 +22,12 @@ from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
 _log = logging.getLogger(__name__)
 
 NOTHING_FOUND = "no documents found"
-"""The message that callers get if a search finds nothing, in place of the search's own message."""
+"""Replaces a search's own message for callers if the search finds nothing."""
 _IN_THE_LOG = "the search left notes about its documents in the log of this service"
 _MOST_LOGGED = 1000
-"""Number of messages that are remembered, so that each is logged once. It limits the memory, since
-each message may quote another question. After that, all of them are forgotten."""
+"""Maximum number of messages that are remembered, so that each is logged only once. When the limit
+is reached, all of them are forgotten. Memory is limited because every message may quote a different
+question."""
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
@@ -42,7 +43,7 @@ class DiscreetRetriever(BaseRetriever):
     _logged: set[str] = PrivateAttr(default_factory=set)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Log the notes that were made when the retriever was opened."""
+        """Log the notes from opening the retriever."""
         super().model_post_init(context)
         self._log_once(*getattr(self.retriever, "notes", ()))
 
@@ -58,7 +59,7 @@ class DiscreetRetriever(BaseRetriever):
 
     @contextmanager
     def _discreetly(self) -> Iterator[None]:
-        """Log notes for the operator, pass on others, and replace the error of an empty search."""
+        """Log the operator's notes, pass on others, and replace the error of an empty search."""
         with collecting() as notes:
             try:
                 yield

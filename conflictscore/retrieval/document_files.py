@@ -15,7 +15,7 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 _NOTES_SHOWN = 3
 """Maximum number of notes that an error message includes."""
 _LARGEST = 20_000_000
-"""Maximum size of a file to read, in bytes. The process that reads the file has limited time and
+"""Maximum size of a file to read, in bytes. The process that reads files has limited time and
 memory, and larger files are seldom text."""
 _ENDINGS = ", ".join(ENDINGS)
 
@@ -35,13 +35,13 @@ def read_documents(paths: str | Path | Sequence[str | Path]) -> ReadResult:
     (.html, .htm), book (.epub), text document (.docx, .odt, .rtf), workbook (.xlsx), presentation
     (.pptx) or PDF (with the extra ``docs``) becomes one document. In a .jsonl file, each line is a
     document: an object with ``text`` and, optionally, ``title``, ``url`` and other single values,
-    which become metadata. In a .csv file, each row is a document, and the columns have the names of
-    these fields. If a line or row cannot be used, it is left out, and a note names it.
+    which become metadata. In a .csv file, each row is a document, and the columns are named after
+    these fields. Unusable lines and rows are left out; a note names each of them.
 
     All formats except plain text are read in a separate process with limited time and memory. In a
     folder, hidden files and files with unsupported endings are skipped. Unusable files, linked
-    folders, and links that lead out of the folder, are left out with a note. If several paths lead
-    to the same file, the file is read once.
+    folders, and links that lead out of the folder, are left out with a note. A file that several
+    paths lead to is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
@@ -101,7 +101,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
         raise InputError(f"{_shown(path)}: there is no such file or folder") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        # the path may be refused because it is too long
+        # for example, the path may be too long for the system
         raise InputError(f"{_shown(path)[:200]}: cannot be read ({reason})") from None
     if path.is_dir():
         yield from _walk(path, notes)
@@ -114,7 +114,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
 
 
 def _walk(folder: Path, notes: Notes) -> list[Path]:
-    """Return the readable files below a folder, sorted by path; linked folders are not followed."""
+    """Return a folder's readable files, sorted by path; links to folders are not followed."""
     visible: list[Path] = []
     linked: list[Path] = []
     for root, folders, names in os.walk(folder, onerror=_cannot_read):
@@ -143,7 +143,7 @@ def _passed_over(folder: Path, number: int) -> Iterator[Note]:
 
 
 def _lies_in(top: str, path: Path) -> bool:
-    """Whether a link leads to a place below ``top``, a folder without links in its path."""
+    """Whether a link points below ``top``, a folder whose path contains no links."""
     return Path(os.path.realpath(path)).is_relative_to(top)
 
 

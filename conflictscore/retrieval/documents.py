@@ -14,7 +14,7 @@ from conflictscore.retrieval.search_notes import note
 DocumentLike = str | list[str] | Retrieved | Document | Mapping[str, Any]
 """A document in any form that callers may pass: a string, a list of strings, a LangChain
 ``Document``, a record, or a mapping with ``text`` and, optionally, ``title``, ``url`` and
-``metadata``. A list of strings is one document in pieces, such as lines or sentences."""
+``metadata``. A list of strings is one document, split into pieces such as lines or sentences."""
 
 TEXT_KEYS = (
     "text",
@@ -32,8 +32,8 @@ TEXT_KEYS = (
 """Fields that may contain a document's text. The first field with text is used. Pyserini calls the
 field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
-"""Maximum number of documents from all tools in one turn. The same limit applies to the documents
-in a request to the service."""
+"""Maximum number of documents from all tools in one turn of the conversation. The same limit
+applies to the documents in a request to the service."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 """The fields of a record. If a caller passes a record as a mapping, these fields do not become
 metadata."""
@@ -49,9 +49,9 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     finite value. Items without text are skipped, as are items that repeat the address and text of
     an earlier item.
 
-    A fault in a retriever's results must not end a run, so a title or address that is not a string
-    counts as missing. :func:`as_documents` is stricter, since callers can correct their documents.
-    It keeps repeated documents, and does not change texts.
+    A title or address that is not a string counts as missing, since a malformed result must not end
+    a run. :func:`as_documents` is stricter, since callers can correct their documents. It also
+    keeps repeated documents and leaves texts unchanged.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()
@@ -119,8 +119,8 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     """Reads a document in any form that callers may pass; all entry points use this function.
 
     From a mapping it reads the text (the first filled field of :data:`TEXT_KEYS`), the title
-    (``title``), and the address (the first of ``url``, ``source`` and ``link``). The text stays as
-    it is, while control characters are removed from the other fields. A title or address that is a
+    (``title``), and the address (the first of ``url``, ``source`` and ``link``). The text is left
+    unchanged; control characters are removed from the other fields. A title or address that is a
     number becomes a string. A null field counts as missing. Other single values become metadata.
     Bytes are accepted if they are UTF-8.
 
@@ -152,9 +152,9 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _is_clean(document: Document) -> bool:
-    """Whether a record already has the form that :func:`as_document` produces.
+    """Whether :func:`as_document` would return a record unchanged.
 
-    That function does not change the text, so the text is only checked for emptiness.
+    Since it never changes the text, the text is only checked for emptiness.
     """
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False
@@ -181,7 +181,7 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
 
 
 def _is_in_pieces(value: object) -> TypeGuard[list[str]]:
-    """Whether a value is a text as a list of strings, such as its lines or paragraphs."""
+    """Whether a value is a list of strings, such as the lines or paragraphs of a text."""
     return isinstance(value, list) and bool(value) and all(isinstance(e, str) for e in value)
 
 
@@ -217,8 +217,8 @@ def _kept(fields: Mapping[Any, Any], without: Collection[str]) -> dict[str, Any]
 def _named(fields: dict[Any, Any], key: str, where: str) -> str:
     """Remove a title or address from the fields and return it; empty if it is null or missing.
 
-    The key is empty if there is no address. A table without a header for its first column has a
-    field with that name, which is no address.
+    The key is empty if there is no address. In a table whose first column has no header, that
+    column's name is empty too, but it holds no address.
     """
     if not key or _is_null(value := _decoded(fields.pop(key, ""), where)):
         return ""

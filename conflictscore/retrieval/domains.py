@@ -55,9 +55,9 @@ def voices(documents: Sequence[Document]) -> dict[int, int]:
     """Map each later document of a voice to the first document of that voice.
 
     A voice is a registrable domain. Several domains with exactly the same texts form a single
-    voice; near-copies count as the same text. A domain therefore never has two voices, and copying
-    the texts of several sources does not merge those sources into one voice. A document without a
-    web address counts as its own domain.
+    voice; near-copies count as the same text. A domain therefore never has two voices, and a domain
+    that copies the texts of several sources does not merge those sources into one voice. A document
+    without a web address counts as its own domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)

@@ -6,17 +6,16 @@ near-identical if their Jaccard index (the number of shared shingles divided by 
 shingles) is at least .8. This covers copies with a different heading or ending. They are also
 near-identical if the index is at least .2 and every quarter of each text shares shingles with the
 other text. This covers texts that were edited throughout. If one word in seven is changed at
-random, the index of a copy and its original is about .46, and that of two such copies about .25.
-Independently written reports share almost no shingles. Pages that repeat the same long notice share
-shingles in only one place.
-MinHash proposes candidate pairs, so that not all pairs need to be compared. The exact index then
-decides whether a pair is near-identical.
+random, the index is about .46 between a copy and its original, and about .25 between two such
+copies. Independently written reports share almost no shingles. Pages that repeat the same long
+notice share shingles in only one place. MinHash proposes candidate pairs, so that not all pairs
+need to be compared. The exact index then decides whether a pair is near-identical.
 
 Each copy is still labelled separately, since the changed word may be the number that matters.
 
 Look-alike letters are unified first, because a copy with Cyrillic instead of Latin letters reads
-the same but shares no word with its original. The table of look-alikes comes from Unicode (UTS #39,
-confusables). The unified texts are only compared, never shown.
+the same but has no words in common with its original. The table of look-alikes comes from Unicode
+(UTS #39, confusables). The unified texts are only compared, never shown.
 """
 
 import re
@@ -35,23 +34,24 @@ from conflictscore.threads import read_in_thread
 # The module's docstring explains these limits and the copies that they cover.
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
-"""Minimum share of shingles, in each part of an edited copy, that also occur in the original."""
+"""Minimum share of shingles that each part of an edited copy must have in common with the
+original."""
 _AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Minimum Jaccard index of an edited copy and each earlier copy of the same original, and maximum
-number of earlier copies that are compared. Without the minimum, a text assembled from two reports
-would merge the two reports into one witness."""
+"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and
+maximum number of earlier copies that are compared. Without this minimum, a text assembled from two
+reports would merge them into one witness."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Number of parts into which a text is divided, and minimum number of shingles in a part."""
 _FEWEST = 20
 """Minimum number of shingles in a text that may be a near-copy. In a shorter text, a single word
-would decide."""
+would tip the result."""
 
 _SLOTS, _BANDS, _SEED = 128, 64, 1
 """MinHash parameters.
 
 Each sketch has 128 slots, in 64 bands of 2. Two texts become a candidate pair if both slots of some
 band are equal. A pair with a Jaccard index of .44 is missed once in a million cases. The seed is
-fixed, so that the same documents are marked in every run.
+fixed, so that every run finds the same copies.
 """
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
@@ -67,11 +67,12 @@ _STROKES = str.maketrans("i10", "llo")
 def mark_duplicates(documents: Sequence[Document]) -> tuple[Document, ...]:
     """Set ``duplicate_of`` on each document that is a near-copy of an earlier one.
 
-    Each document is compared with the earlier documents that are not copies themselves. The mark
-    names the most similar one, or the earliest if several are equally similar. A document is
-    therefore near-identical to the document that its mark names, not merely to a copy of a copy. A
-    text with fewer than 20 shingles counts as a copy only if the two texts are equal apart from
-    case, white space and look-alike letters. Existing marks are replaced.
+    Each document is compared with the earlier documents that are not copies themselves.
+    ``duplicate_of`` is the number of the most similar one, or of the earliest if several are
+    equally similar. A document is therefore near-identical to the document that it refers to, not
+    merely to a copy of a copy. A text with fewer than 20 shingles counts as a copy only if the two
+    texts are equal apart from case, white space and look-alike letters. Existing values are
+    replaced.
     """
     originals = _Originals()
     first = {document.number: originals.match(document) for document in documents}

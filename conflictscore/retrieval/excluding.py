@@ -14,7 +14,7 @@ from conflictscore.scripts import words_in
 _QUOTING = "that contain the question and a reference answer"
 _LEAST_WORDS = 3
 """Minimum number of words in a reference answer; chosen by hand. A shorter answer may occur near
-its question by chance, so it does not lead to a removal."""
+its question by chance, so no document is removed because of it."""
 
 
 class ExcludingRetriever(WrappingRetriever):
@@ -26,9 +26,9 @@ class ExcludingRetriever(WrappingRetriever):
         references: A benchmark's questions with their reference answers, both correct and
             incorrect. The query must be one of these questions in its exact wording, which is how
             benchmarks search. A document is removed if it contains both this question and one of
-            the question's reference answers, word for word. Each of them may be in the title or in
-            the text. An answer counts only if it has at least three words and at least one of them
-            is not in the question. Case and punctuation are ignored.
+            the question's reference answers, word for word. The question and the answer may each be
+            in the title or in the text. An answer counts only if it has at least three words and at
+            least one of them is not in the question. Case and punctuation are ignored.
         left_out: The number of documents removed for each reason since the retriever was opened.
             There is only one reason. Its wording completes the sentence "skipped 2 documents …".
     """

@@ -30,7 +30,7 @@ _END = (
 
 
 class GoogleRetriever(WebSearchRetriever):
-    """Returns the first ``k`` results of a Google search through Google's own client.
+    """Returns the first ``k`` results of a Google search through Google's own client library.
 
     See the base class for the other options.
 
@@ -90,7 +90,7 @@ class GoogleRetriever(WebSearchRetriever):
         self._service = build(
             "customsearch",
             "v1",
-            # a placeholder that each request replaces; without it, the client looks for credentials
+            # a placeholder, replaced in each request; without it, the client looks for credentials
             http=httplib2.Http(),
             requestBuilder=self._request,
             static_discovery=True,

@@ -1,4 +1,4 @@
-"""Splits a text into the documents that it joins.
+"""Splits a text that joins several documents.
 
 The documents may be separated by tags, rules, numbers, fields or blank lines.
 """
@@ -16,7 +16,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.listed_texts import listed_parts
 
 Part = tuple[str, dict[str, Any]]
-"""A part's text, and the fields that it states, such as ``title`` and ``date``."""
+"""The text of one part, and the fields stated in the part, such as ``title`` and ``date``."""
 
 _FIELDS = {
     **dict.fromkeys(("title", "name", "headline", "heading", "filename", "file name"), "title"),
@@ -44,7 +44,7 @@ _CONTENTS = {
 }
 """Labels of fields that contain a document's text."""
 _NOUNS = r"(?:document|doc|passage|result|source|snippet|chunk|excerpt|context|item|page|article)"
-# The patterns below match the forms in which search tools and agent frameworks join documents.
+# The patterns below match the ways in which search tools and agent frameworks join documents.
 _FIELD = re.compile(
     r"[ \t]{0,8}(?:[-*•][ \t]{1,4})?[*_`]{0,2}([A-Za-z][A-Za-z_ ]{1,18}?)[*_`]{0,2}"
     r"[ \t]{0,4}:[*_`]{0,2}(?=\s|$)"
@@ -78,8 +78,8 @@ _NUMBERED = (
 _BARE = _NUMBERED[-1]
 _LEAD = 200
 """Maximum number of characters in a line before the first document, such as "Found 3 results:"."""
-# Words that refer to something before them. A paragraph that begins with such a word continues the
-# text above it.
+# Words that refer back to earlier text. A paragraph that begins with one continues the text above
+# it.
 _BACK = re.compile(
     r"(?:it|its|this|these|that|those|they|their|he|his|she|her|there|then|however|but|and|or|so|yet"
     r"|also|later|afterwards?|meanwhile|moreover|furthermore|therefore|thus|such|still|similarly"
@@ -139,13 +139,13 @@ def _read(part: str) -> Part:
 
 
 def _label(line: str) -> tuple[str, str]:
-    """Return the label at the start of a line in lower case (empty if none), and the rest."""
+    """Return a line's leading label in lower case (empty if none), and the rest of the line."""
     found = _FIELD.match(line)
     return (found.group(1).strip().casefold(), line[found.end() :].strip()) if found else ("", line)
 
 
 def _value(name: str, value: str) -> dict[str, Any]:
-    """Read a field's value. If it is a mapping in Python syntax, its entries become fields."""
+    """Read a field's value. The entries of a mapping in Python syntax become fields."""
     if value.startswith("{"):
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)
@@ -157,7 +157,8 @@ def _value(name: str, value: str) -> dict[str, Any]:
 def _tagged(text: str) -> Iterator[Part]:
     """Split at elements such as ``<document title="…">…</document>``.
 
-    They may be inside ``<documents>``. If a tool cut its output off, the last element has no end.
+    The elements may be inside ``<documents>``. If a tool truncated its output, the last element has
+    no end tag.
     """
     text = _WRAPPER.sub("", text).strip() if text.lstrip()[:1] == "<" else text
     first = _TAG.search(text)
@@ -181,12 +182,12 @@ def _tagged(text: str) -> Iterator[Part]:
 
 
 def _element(attributes: str, inside: str) -> Part:
-    """Read the document in an element from the element's attributes, first children and text."""
+    """Build a document from an element's attributes, leading child elements and text."""
     about = {
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
     }
-    for _ in _FIELDS:  # bounded: a text that repeats a field endlessly must not slow this down
+    for _ in _FIELDS:  # bounded, since a hostile text may repeat a field endlessly
         inner = _INNER.match(inside)
         if inner is None or (label := field_of(inner.group(1))) is None:
             break
@@ -227,7 +228,7 @@ def _has_front_matter(text: str, at: int) -> bool:
 
 
 def _numberless(part: str) -> Part:
-    """Read a part between rules, which may begin with a number such as "[1]" or "Result 1:"."""
+    """Read a part between two rules. It may begin with a number such as "[1]" or "Result 1:"."""
     part = part.strip()
     for pattern in _NUMBERED[:2]:
         if found := pattern.match(part):

@@ -1,7 +1,7 @@
 """Splits search results that a tool wrote as table rows, as headed sections, or one per line.
 
 A text is split only if every part has the same form. A page that merely contains a table or a list
-is therefore not split. Time is linear in the length of the text.
+is therefore left whole. Time is linear in the length of the text.
 """
 
 import csv
@@ -12,7 +12,7 @@ _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 # Items such as "1. Title: text" and "- Title: text".
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
 _RULE = re.compile(r"[\s|:-]+")
-_LEAST_WORDS = 4  # minimum number of words in a part; fewer words contain no statement to label
+_LEAST_WORDS = 4  # minimum number of words in a part; a shorter part makes no statement to label
 _DELIMITERS = (",", "\t", ";")
 
 
@@ -35,7 +35,7 @@ def listed_parts(text: str, is_content: Callable[[str], bool]) -> list[str]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], is_content: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Yield each row's other cells followed by its text, if the header names a column of texts."""
+    """Yield each row's text after the row's other cells, if the header names a text column."""
     column = next((n for n, name in enumerate(head) if is_content(name.strip().casefold())), None)
     if column is None or any(len(row) != len(head) for row in rows):
         return
@@ -57,7 +57,7 @@ def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 
 
 def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the rows below a header, whose values are separated by commas, tabs or semicolons."""
+    """Yield the rows below a header, split at commas, tabs or semicolons."""
     head, _, rest = text.strip().partition("\n")
     delimiter = next((each for each in _DELIMITERS if each in head), None)
     if delimiter is None or not rest:

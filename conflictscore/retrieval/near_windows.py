@@ -21,34 +21,35 @@ _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
 _MOST_TOKENS = 384  # maximum tokens in a window; a larger budget shows more windows instead
 _OVERLAP = 4
-"""A window repeats one quarter of the previous window. A sentence at the border is therefore
+"""Each window overlaps the previous one by a quarter, so that a sentence at the boundary is
 complete in one of the two windows."""
 
 
 @lru_cache(maxsize=1)
 def _mark_tokens() -> int:
-    """Return the number of tokens that the mark between two parts takes.
+    """Return the number of tokens in the marker between two parts.
 
-    They are counted on first use, since counting loads a table.
+    The tokens are counted on first use, since counting loads a table.
     """
-    # the text on each side of the mark may be split into one more token than by itself
+    # next to the marker, the text on each side may need one more token
     return count_tokens(MARK) + 2
 
 
 class NearParts(NamedTuple):
-    """The parts of a text that are shown to the model, and the rest."""
+    """The parts of a text that are shown to the model, and the text that is not shown."""
 
     text: str
-    """The shown parts in their original order, with a mark between parts that are not adjacent."""
+    """The shown parts in their original order, with a marker between parts that are not
+    adjacent."""
     chars: int
     """The number of characters in the shown parts."""
     rest: str
-    """The parts that are not shown, in order, with the same mark between them."""
+    """The parts that are not shown, in order, with the same marker between them."""
     is_complete: bool
     """Whether each query shares at least one word with the text.
 
-    If a query shares no word with the text, for example because the two are in different languages,
-    nothing indicates which part is relevant.
+    If a query has no words in common with the text, for example because the two are in different
+    languages, the relevant part cannot be determined.
     """
 
 
@@ -68,7 +69,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
     """Return the parts of a text that are nearest to the queries.
 
     The result is None if the token budget is too small. It is also None if no query shares a word
-    with the text, since the beginning of the text is then as good as any other part.
+    with the text, since no part is then better than another.
 
     The best window for each query is taken first, then the second best, until the budget is used
     up. The text is cut and indexed once for all queries, and the time is linear in its length.
@@ -104,7 +105,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
 
 
 def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without these spans, with a mark between the remaining parts."""
+    """Return the text without these spans, with a marker between the remaining parts."""
     between = pairwise([0, *chain.from_iterable(spans), len(text)])
     return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 
@@ -113,9 +114,9 @@ _cutting = threading.Lock()
 
 
 def _cut_once(text: str, size: int) -> _CutText:
-    """Cut a text once, even if several claims are judged at the same time.
+    """Cut a text only once, even if several claims are judged at the same time.
 
-    The first caller cuts the text, and the others wait.
+    The first caller cuts the text; the others wait for the result.
     """
     with _cutting:
         return _cut(text, size)

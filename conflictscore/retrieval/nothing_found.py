@@ -25,7 +25,7 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """Matches a search tool's statement that nothing was found, which is not a document."""
-_NOTHING_CHARS = 300  # characters; a longer text says more than that nothing was found
+_NOTHING_CHARS = 300  # in characters; a longer text says more than that nothing was found
 
 
 def says_nothing_found(text: str) -> bool:

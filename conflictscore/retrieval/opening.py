@@ -12,8 +12,8 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
-# All documents of the CONFLICTS benchmark are shorter, so no answer is cut off there. In longer
-# documents, passages of this length lose some answers (docs/findings/retrieval.md).
+# The documents of the CONFLICTS benchmark are all shorter, so none of them is cut. When longer
+# documents are cut to this length, some answers are lost (docs/findings/retrieval.md).
 PASSAGE_TOKENS = 512
 
 
@@ -38,7 +38,7 @@ def open_retrieval(
         passage_tokens: Maximum number of tokens in a document. Longer documents are cut to their
             best passage. With 0, all documents are kept whole.
         references: A benchmark's questions with their reference answers. Documents that contain
-            both a question and one of its answers are removed.
+            both a question and one of the question's answers are removed.
     """
     if passage_tokens and passage_tokens < LEAST_TOKENS:
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")

@@ -1,4 +1,4 @@
-"""Reads the questions in a file and recognises equal questions."""
+"""Reads the questions in a file and normalises questions for comparison."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _ENDINGS = (".txt", ".csv", ".jsonl")
 def question_key(question: str) -> str:
     """Return a question in normalised form (Unicode and white space), for comparison.
 
-    Case is kept, since it may be the only difference between a name and a word.
+    Upper and lower case are kept, since case may be all that distinguishes a name from a word.
     """
     return unicodedata.normalize("NFC", " ".join(clean_text(question).split()))
 

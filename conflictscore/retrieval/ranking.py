@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from conflictscore.scripts import UNSPACED, WORD_CHARACTER, fold, spaced_out
 
-# in a notebook, bm25s warns that a widget for progress bars is missing, although none are shown
+# in a notebook, bm25s warns that a progress-bar widget is missing, although it shows no progress
+# bars
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", message="IProgress not found")
     import bm25s
@@ -36,9 +37,10 @@ A short word in capitals counts as different from the lower-case word: "US", "WH
 _COMPOUND = re.compile(
     r"(?<![\w-])(?=[-_^\w]{0,60}[^\W\d_])[^\W_]{1,30}(?:[-_^][^\W_]{1,30}){1,5}(?![\w-])"
 )
-"""Matches a word of several parts, of which one has a letter: "co-operation", "F-16", "CO_2"."""
+"""Matches a word made of several parts, at least one of which contains a letter: "co-operation",
+"F-16", "CO_2"."""
 _PARTED = re.compile(r"[-_^]")
-# A name with an apostrophe inside, such as "Qur'an". It excludes short forms ("it's", "don't").
+# A name that contains an apostrophe, such as "Qur'an", but not a contraction ("it's", "don't").
 _APOSTROPHE = re.compile(
     r"(?<![\w'-])([^\W\d_]{2,30})'(?!(?:s|t|d|m|ll|re|ve)\b)([^\W\d_]{1,30})(?![\w'-])"
 )
@@ -46,15 +48,16 @@ _INITIALS = re.compile(r"(?<![\w.])(?:[^\W\d_a-z]\.){2,5}(?!\w)")
 """Matches initials with full stops, such as "U.S."."""
 _UMLAUT = re.compile(r"\w{0,30}[äöüåø]\w{0,30}")
 _WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
-"""Spells letters as where they are missing on a keyboard: "Müller" is also written "Mueller"."""
+"""Maps letters that keyboards may lack to their usual spelling: "Müller" is also written
+"Mueller"."""
 _NASAL = re.compile("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
-"""Matches a nasal consonant of Hindi, which may also be written as a dot (U+0902)."""
+"""Matches a Hindi nasal consonant, which may also be written as a dot (U+0902)."""
 _LOWER_CASE = re.compile(r"[a-z]")
 # The place at which a sentence begins, perhaps after a quotation mark or a bracket.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s{0,9}|\n)[\"'“‘(]?\Z")
-_BEFORE = 12  # number of characters before a word that are checked for a sentence start
+_BEFORE = 12  # number of characters before a word that are searched for the start of a sentence
 _NUMERO = re.compile(r"\u2116|(?<!\w)n[\u00ba\u00b0](?=\s?\d)", re.IGNORECASE)
-"""Matches a sign for "No." before a number, as in "№5", "nº 5" and "n° 5"."""
+"""Matches a numero sign before a number, as in "№5", "nº 5" and "n° 5"."""
 _NUMBERED = re.compile(r"(?<!\w)(?:no|nr)\.?(\d{1,9})(?!\w)")
 """Matches "No" before a number without a space."""
 _ORDINAL = re.compile(r"(?<!\w)(\d{1,6})(?:st|nd|rd|th|er?|ere|eme|[oa]s?|te[nr]?)(?!\w)")
@@ -89,8 +92,8 @@ class BM25Ranker:
 
     English stop words are ignored, unless capitals suggest that they are names ("IT"). A number
     with thousands separators matches the same number without them, and an ordinal number ("10th",
-    "tenth") the number itself. In scripts without spaces, each
-    pair of characters counts as a word.
+    "tenth") matches the cardinal number. In scripts without spaces, each pair of characters counts
+    as a word.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -113,8 +116,8 @@ class BM25Ranker:
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     """Yield the terms that rank a text: case-folded words, and stop words that may be names.
 
-    A word that may be written in two ways yields both forms. For example, "co-operation" also
-    yields "cooperation", "U.S." yields "US", and "Müller" yields "mueller".
+    A word with two spellings yields both. For example, "co-operation" also yields "cooperation",
+    "U.S." yields "US", and "Müller" yields "mueller".
     """
     whole = _NUMERO.sub("No. ", _DIVIDED.sub("", text))
     folded = fold(whole)
@@ -130,12 +133,12 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
         ten = 10 * (_TENS.index(tens or round_tens) + 2) if tens or round_tens else 0
         yield str(ten + _ORDINAL_WORDS.get(ones, 0))
     for line in whole.split("\n"):
-        if _LOWER_CASE.search(line):  # if a line is all in capitals, capitals mean nothing
+        if _LOWER_CASE.search(line):  # in a line of capitals only, capitals do not indicate names
             yield from _named_stop_words(line, is_question=is_question)
 
 
 def _other_spellings(text: str, folded: str) -> Iterator[str]:
-    """Yield the words of a text in the other form in which they may be written."""
+    """Yield the alternative spellings of the words in a text."""
     for word in _COMPOUND.findall(folded):
         yield _PARTED.sub("", word)
     yield from map("".join, _APOSTROPHE.findall(folded))
@@ -153,8 +156,8 @@ def _other_spellings(text: str, folded: str) -> Iterator[str]:
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
     """Yield capitalised stop words as terms that differ from the lower-case words.
 
-    At the beginning of a sentence in a question, they are skipped. In a text they are kept even
-    there: "It is a novel by Stephen King.".
+    In a question, they are skipped at the beginning of a sentence. In a document, they are kept
+    even there: "It is a novel by Stephen King.".
     """
     for match in _NAMED_STOP_WORD.finditer(line):
         word = match[0]

@@ -61,8 +61,8 @@ from conflictscore.storage.record_file import (
 from conflictscore.threads import each
 
 FAILURES_IN_A_ROW = 5
-"""Number of consecutive failures after which no further question is asked. A few may be accidents,
-but a search that keeps failing would fail for every question."""
+"""Number of consecutive failures after which no further question is asked. Single failures may be
+accidental, but after this many in a row, the other questions would fail too."""
 
 # The user name and password in an address.
 _LOGIN = re.compile(r"//[^/?#\s,]*@")
@@ -84,7 +84,7 @@ _SOURCE = {"url": "source"}
 
 
 class _Part(BaseModel):
-    """A part of a line. Values are not coerced, and must be valid in JSON."""
+    """Base class of the objects in a line. Values are not coerced, and must be valid JSON."""
 
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
@@ -118,7 +118,7 @@ class _Recording(_Part):
 
 
 def _read(lines: RecordLines) -> dict[str, _Recording]:
-    """Return the recordings in a file by question; the last line with a question counts."""
+    """Return the recordings in a file by question; the last line for each question counts."""
     found: dict[str, _Recording] = {}
     shown = lines.path.as_posix()
     try:
@@ -149,7 +149,7 @@ def _decoded(line: bytes, where: str) -> _Recording:
 
 
 def _is_half(line: RecordLine) -> bool:
-    """Whether an incomplete last line is part of a recording, and not other text."""
+    """Whether an incomplete last line is the start of a recording rather than other text."""
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 
@@ -199,7 +199,7 @@ class RecordedRetriever(TopKRetriever):
         return cls(path=Path(path), k=k)
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
-        """Return the questions that were not recorded, in order and without repetitions."""
+        """Return those of the questions that are not recorded, in order and without repetitions."""
         lacking = (text for text in questions if question_key(text) not in self._recordings)
         return tuple(dict.fromkeys(lacking))
 
@@ -238,7 +238,7 @@ class FailedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordingReport:
-    """The numbers of questions ``wanted``, recorded ``before``, and ``recorded`` by this run.
+    """How many questions were ``wanted``, recorded ``before``, and ``recorded`` by this run.
 
     Attributes:
         empty: The number of questions that this run recorded without any result.
@@ -273,9 +273,9 @@ async def record_questions(
     """Record the retriever's results for each question that is not in the file yet.
 
     The results of a question are on disk before the next question is asked. If the process is
-    killed or interrupted (Ctrl-C), or the day's quota is used up, the same call resumes later. A
-    question that fails is not recorded and is not asked again in this run. If the quota is used up
-    or the search keeps failing, the run ends early and the report gives the reason.
+    killed or interrupted (Ctrl-C), or the day's quota is used up, repeat the same call later to
+    continue. A question that fails is not recorded and is not asked again in this run. If the quota
+    is used up or the search keeps failing, the run ends early and the report gives the reason.
 
     Args:
         questions: The questions. Repeated questions are asked once.

@@ -1,4 +1,4 @@
-"""Collects notes for the reader of an answer, even if the retriever is wrapped in others.
+"""Collects notes for the reader of an answer, even from a retriever that others wrap.
 
 ```python
 with collecting() as notes:

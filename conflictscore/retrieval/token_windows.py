@@ -10,10 +10,11 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.tokens import count_tokens, token_starts
 
 MARK = " […] "
-"""The mark for text omitted between two passages of a document."""
+"""The marker for omitted text between two passages of a document."""
 
 LEAST_TOKENS = 16
-"""Minimum number of tokens in a window; fewer convey nothing, and one character can take four."""
+"""Minimum number of tokens in a window. Fewer tokens convey nothing, and a single character can
+take four."""
 
 _WORD_END = re.compile(r"\s+")
 
@@ -70,7 +71,7 @@ def cut_windows(
         first = bisect_right(tokens, start) - 1
         end = tokens[min(first + size, total)]
         end = end if end == len(text) else _break_before(end, start, breaks)
-        # the same words can take more tokens by themselves than as part of the whole text
+        # a passage can take more tokens by itself than as part of the whole text
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         if not windows or end > windows[-1].end:

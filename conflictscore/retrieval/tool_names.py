@@ -1,8 +1,8 @@
 """Classifies tools as search, fetch, read or write tools by the words in their names.
 
-The words were chosen by hand. Common words such as "get" are absent because they decide nothing:
-``getTime`` returns no evidence. If a name contains none of the words, the tool is classified by the
-form of its output.
+The words were chosen by hand. Common words such as "get" are absent because they say nothing about
+the kind of tool: ``getTime`` returns no evidence. If a name contains none of the words, the tool is
+classified by its output.
 
 The sets are tried in this order: search, write, read. Therefore ``search_and_save`` counts as a
 search tool. A tool whose name has words for both searching and fetching counts as a search tool,
@@ -90,8 +90,8 @@ READS = FETCHES | frozenset(
 )
 """Words in the names of tools whose output is evidence, even if it is short.
 
-The words in :data:`FETCHES` mean that the output is one document. The other words do not determine
-this: a tool named ``wiki`` or ``article`` may return one document or several.
+The words in :data:`FETCHES` mean that the output is one document. The other words leave the number
+open: a tool named ``wiki`` or ``article`` may return one document or several.
 """
 
 

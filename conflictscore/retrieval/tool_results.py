@@ -72,7 +72,7 @@ _LIST_KEYS = (
 """Fields in which a search tool's JSON object may contain its results, possibly nested."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
-_DEPTH = 12  # levels of nesting that are searched; the results of real tools have at most a few
+_DEPTH = 12  # maximum nesting depth that is searched; real results have only a few levels
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with at least this many words counts as a document even if the tool's name is unknown."""
@@ -96,14 +96,14 @@ def documents_from_messages(
     The address, title and date come from the protocol: the URI of a block, the fields of a JSON
     result, the metadata of an artifact, or an argument of the call. What a text says about itself
     is never used. A document without a title is named after its tool. The parts of a joined text
-    are separate documents with one voice (they count as one source), since the author of any part
-    may have written the marks between the parts. The same applies to everything that a fetch
-    returned. A fetch is a call with an address in its arguments, or a call to a tool whose name
-    suggests fetching. A search whose query mentions a site is not a fetch.
+    are separate documents with one voice (they count as one source), since the author of any one
+    part may have written the separators between the parts. The same applies to everything that a
+    fetch returned. A fetch is a call with an address in its arguments, or a call to a tool whose
+    name suggests fetching. A search whose query mentions a site is not a fetch.
 
-    ``sources`` names the tools whose results are evidence. By default these are tools whose names
-    suggest a search, and tools that return documents or prose. Results such as times and receipts
-    do not count. At most ``most`` documents are read.
+    ``sources`` names the tools whose results are evidence. By default, evidence comes from tools
+    whose names suggest a search, and from tools that return documents or prose. Results such as
+    times and receipts do not count. At most ``most`` documents are read.
     """
     return read_messages(messages, sources, most)[0]
 
@@ -163,7 +163,7 @@ class _ToolReply:
         if sources is None and not self._is_evidence(documents, from_artifact):
             return []
         if self._fetches:
-            # copies, since the documents of an artifact belong to the caller's messages
+            # copied, since the documents of an artifact belong to the caller's messages
             documents = [
                 Retrieved(each.page_content, metadata=dict(each.metadata)) for each in documents
             ]
@@ -184,7 +184,7 @@ class _ToolReply:
         return [*islice(documents, MOST_OF_TOOLS + 1)]
 
     def _name_origins(self, documents: Sequence[Retrieved]) -> None:
-        """Set the origin of documents that lack one to the fetched page or the tool."""
+        """If a document states no origin, set it to the fetched page or the tool."""
         if self._fetches and len(self._addresses) == 1:
             for document in documents:
                 document.metadata.setdefault("url", self._addresses[0])
@@ -273,7 +273,7 @@ def _origin(document: Retrieved) -> bool:
 
 
 def _json(text: str) -> object:
-    """Return the JSON in a text that contains little else, or None."""
+    """Return the JSON in a text that contains little else; None if there is none."""
     # the label before the JSON may begin with a bracket too, as in "[INFO] 2 results"
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
     with suppress(ValueError, RecursionError):
@@ -297,7 +297,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is an empty list, or has one where results are expected."""
+    """Whether data is an empty list, or has an empty list where results are expected."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 
@@ -316,7 +316,7 @@ def _documents(data: object, depth: int = _DEPTH) -> Iterator[Retrieved]:
 
 
 def _in_mapping(fields: Mapping[Any, Any], depth: int) -> Iterator[Retrieved]:
-    """Yield the documents in a mapping's list of results or, without a list, the mapping's own."""
+    """Yield the documents in a mapping's list of results or, without a list, the mapping itself."""
     for key in _LIST_KEYS:
         if documents := [*islice(_in_list(fields.get(key), depth), MOST_OF_TOOLS + 1)]:
             yield from documents
@@ -337,7 +337,7 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
     if not isinstance(results, Mapping | list | tuple):
         return
     if isinstance(results, list) and len(results) == 1 and isinstance(results[0], list):
-        results = results[0]  # a list with one list of results for each query
+        results = results[0]  # a list that contains a list of results for each query
     if isinstance(results, list) and results and all(map(_has_text, results)):
         yield from (Retrieved(page_content=text) for text in results)
     else:
@@ -345,9 +345,9 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 
 
 def _renamed(data: object, depth: int = _DEPTH) -> object:
-    """Copy results with unknown field names; the field with the longest texts becomes ``text``.
+    """Copy results with unknown field names, renaming the field with the longest texts to ``text``.
 
-    All results must be mappings with a text of several words in the same field.
+    All results must be mappings that have a text of several words in the same field.
     """
     if isinstance(data, Mapping) and depth:
         inner = (_renamed(value, depth - 1) for value in data.values())
@@ -372,17 +372,18 @@ def _words_in(value: object) -> int:
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a result's other fields, under this project's names where it has one.
+    """Return a result's other fields, renamed to this project's field names if it has one for them.
 
     Several fields may have the same name: a result with a ``link`` may also have a ``source``, the
-    name of a newspaper. A web address is then preferred, and then the field that already has the
-    name. The other fields keep their own names.
+    name of a newspaper. The field with a web address is then preferred, and next the field that
+    already has the name. The other fields keep their own names.
     """
     nested = result.get("metadata")
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
     metadata: dict[str, Any] = {}
     for key in sorted(map(str, fields), key=lambda key: _fitness(key, fields.get(key))):
-        # a result's text is read elsewhere, and external metadata must not choose a voice
+        # a result's text is read elsewhere, and metadata from outside must not set a document's
+        # voice
         if key in fields and key not in (*_TEXT_KEYS, "type", VOICE):
             name = field_of(key) or key
             metadata.setdefault(key if name in metadata else name, fields[key])

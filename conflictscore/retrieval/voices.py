@@ -1,10 +1,10 @@
 """Determines which documents come from the same source and therefore count as one witness.
 
-A voice is a source that counts once. Documents have the same voice if they are near-copies of the
-same original (:mod:`~conflictscore.retrieval.duplicates`), or if their metadata field ``voice`` is
-the same. All parts of a joined text get the same voice, as does everything that a fetch returned,
-since one author may have written all of it. Callers may also set a voice for documents from the
-same source. Each document is still labelled and shown separately.
+A voice is a source that counts only once. Documents have the same voice if they are near-copies of
+the same original (:mod:`~conflictscore.retrieval.duplicates`), or if their metadata field ``voice``
+is the same. All parts of a joined text get the same voice, as does everything that a fetch
+returned, since one author may have written all of it. Callers may also set a voice for documents
+from the same source. Each document is still labelled and shown separately.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ VOICE = "voice"
 
 
 def without_voice(document: Retrieved) -> Retrieved:
-    """Return the document without its voice, since external metadata must not choose a voice."""
+    """Return the document without its voice, which metadata from outside must not set."""
     if VOICE not in document.metadata:
         return document
     metadata = {key: value for key, value in document.metadata.items() if key != VOICE}

@@ -40,24 +40,23 @@ _OTHER_WAYS = (
 _MOST_BYTES = 5_000_000
 """Maximum number of bytes in a provider's reply. A typical page of results has about ten
 thousand."""
-# Words about a used-up quota or credit, for which retrying is useless.
+# Words that indicate a used-up quota or credit; retrying is then useless.
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
-# Words about a limit that resets only after a day or a month.
+# Words that indicate a limit that resets only after a day or a month.
 _FOR_LONG = re.compile(r"per\s*day|daily|month", re.I)
-# Words about a limit on requests per second or minute.
+# Words that indicate a limit on requests per second or minute.
 _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
-# Words in Google's replies with status 400 that mean that the key or its project is wrong.
+# Words in Google's replies with status 400 that indicate a wrong key or project.
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
-"""Longest pause, in seconds, that is accepted when a provider requests one.
+"""Longest pause, in seconds, that a provider may request.
 
-If the provider requests a longer pause, it is not asked again.
+If it requests a longer pause, it is not asked again.
 """
 # Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
-# Only gzip is accepted, so that replies do not depend on which other compressions happen to be
-# installed.
+# Only gzip is accepted, so that replies do not depend on which other decompressors are installed.
 _GZIP = {"accept-encoding": "gzip"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 # Tags that end a line or block, so that the words on both sides stay apart.
@@ -79,7 +78,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The results of one request, best first; ``more`` tells whether there may be a next page."""
+    """The results of one request, best first; ``more`` says whether there may be a next page."""
 
     hits: Sequence[Hit]
     more: bool = False
@@ -90,9 +89,9 @@ class Fault:
     """A request that failed.
 
     It is returned, not raised, since an error raised inside an ``except`` block would carry the
-    library's exception, which may contain the key. ``retry`` tells whether the same request may
+    library's exception, which may contain the key. ``retry`` says whether the same request may
     succeed later. ``retry_after`` is the provider's Retry-After header. If it is not a number of
-    seconds, the usual pause is made.
+    seconds, the default pause is used.
     """
 
     error: ConflictScoreError
@@ -115,10 +114,10 @@ class WebSearchRetriever(TopKRetriever):
         provider: The provider's short name, as in ``--search`` and in a document's metadata.
         title: The provider's name as written in sentences.
         service: The address of the provider's service.
-        key_variables: The environment variables for its key, the usual one first; empty if it takes
-            no key.
+        key_variables: The environment variables for its key, the usual one first; empty if the
+            provider needs no key.
         key_source: Where to get a key; completes the sentence "a key comes from …".
-        hints: Advice on fixing a wrong setup, by HTTP status.
+        hints: Advice on fixing the setup, by HTTP status.
         page_size: Maximum number of results per request.
         api_key: The key. By default it is read from the environment.
         endpoint: The address to use instead of ``service``, such as that of a proxy. It includes
@@ -144,7 +143,7 @@ class WebSearchRetriever(TopKRetriever):
     hints: ClassVar[Mapping[int, str]] = {}
     page_size: ClassVar[int] = 10
 
-    k_limit: ClassVar[int | None] = 100  # chosen by hand; every document costs a judge's calls
+    k_limit: ClassVar[int | None] = 100  # chosen by hand; every document costs calls to the judge
     api_key: SecretStr | None = None
     endpoint: str | None = None
     timeout: Annotated[float, Field(gt=0)] = 10.0
@@ -154,7 +153,7 @@ class WebSearchRetriever(TopKRetriever):
     _key: SecretStr = PrivateAttr(default=SecretStr(""))
     _login: tuple[str, str] | None = PrivateAttr(default=None)
     _secrets: tuple[str, ...] = PrivateAttr(default=())
-    """Secrets that no message may show."""
+    """Secrets that must not appear in any message."""
 
     def request(self, query: str, number: int, size: int) -> dict[str, Any]:
         """Return the arguments of the httpx2 request: ``method``, ``url``, ``headers`` and so on.
@@ -213,7 +212,7 @@ class WebSearchRetriever(TopKRetriever):
         query = clean_text(query)  # JSON can contain lone surrogates, but addresses cannot
         size = min(self.page_size, k)
         found: dict[str, Hit] = {}
-        # a page with too few results causes no further request, which may cost a credit
+        # too few results do not cause a further request, which may cost a credit
         for number in range(math.ceil(k / size)):
             page = self._page(query, number, size)
             known = len(found)
@@ -235,7 +234,7 @@ class WebSearchRetriever(TopKRetriever):
     def timed_out(self) -> Fault:
         """Return the fault for a provider that did not answer in time.
 
-        It is not retried, since the user would wait as long again.
+        It is not retried, since a retry could take as long again.
         """
         message = f"{self.title} did not answer within {self.timeout:g} s"
         return Fault(self.failed(message + through_proxy(self.address(""))))

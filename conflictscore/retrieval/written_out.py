@@ -37,7 +37,7 @@ def written_out(text: str) -> object:
 
 
 def _value_of(node: ast.expr) -> object:
-    """Return the value of a literal; a printed object becomes a mapping of its fields."""
+    """Return the value of a literal, or of a printed object as a mapping of its fields."""
     match node:
         case ast.Call():
             return {field.arg: _field_of(field.value) for field in node.keywords if field.arg}
@@ -54,7 +54,7 @@ def _field_of(node: ast.expr) -> object:
 
 
 def _called(written: tuple[str, str, str]) -> object:
-    """Read a document as printed by ``str``: ``page_content='…' metadata={…}``."""
+    """Read a document in the form that ``str`` prints: ``page_content='…' metadata={…}``."""
     content, _, metadata = written
     call = f"f({content}, metadata={metadata.strip()})" if content else f"f({metadata})"
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,6 +66,6 @@ def _keywords(call: object) -> dict[str, Any]:
     """Return the literals among the keyword arguments of a call."""
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
-        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # dates fail here
+        with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date, for example
             fields[field.arg] = ast.literal_eval(field.value)
     return fields

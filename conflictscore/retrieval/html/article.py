@@ -1,8 +1,8 @@
 """Finds the main text of a page, without its menus and notices.
 
 The text is extracted by the library trafilatura. However, trafilatura drops boxes, article footers
-and blocks with certain class names, and these often contain corrections. Lines of the page that lie
-between the extracted lines are therefore put back, unless they are links, comments or advertising.
+and blocks with certain class names, which often contain corrections. Page lines between the
+extracted lines are therefore put back, unless they are links, comments or advertising.
 """
 
 import re
@@ -38,12 +38,12 @@ _ASIDE_FROM_TEXT = (
 _ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
 _QUESTION_MARKS = "?？؟;"
 _LINKED = 0.5  # a block with a larger share of its text in links is a menu or a list of links
-_SHORTEST_LINE = 12  # characters; shorter lines are labels and buttons
+_SHORTEST_LINE = 12  # in characters; shorter lines are labels and buttons
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
 """Maximum number of characters to put back, as a multiple of the length of the extracted text.
 
-If even more is missing from the extracted text, the extractor chose the wrong part of the page.
+If more text is missing, the extractor chose the wrong part of the page.
 """
 # Names of elements that may contain a correction of the article.
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
@@ -76,7 +76,7 @@ def extract(page: FetchedPage) -> PageText:
         raise UnreadableError("has no text")
     return PageText(
         text=text[:_LONGEST_TEXT],
-        title=title[:300],  # a hostile page may have a title of any length
+        title=title[:300],  # cut, since a hostile page may have a title of any length
         date=date,
         cut=page.truncated or len(text) > _LONGEST_TEXT,
     )
@@ -88,7 +88,7 @@ def _main_text(html: str, url: str) -> MainText:
         return MainText("", "", None)
     import trafilatura
 
-    html = parsable(html)  # the source itself is parsed for its date too
+    html = parsable(html)  # the source is also parsed for the date
     shown = shown_page(html).tree
     is_question = _asks(shown, html)
     _keep_boxes(shown)
@@ -170,7 +170,7 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
 
 
 def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
-    """Return a page's lines without the blocks around its article and without lists of links."""
+    """Return a page's lines, except lists of links and the blocks around the article."""
     for node in page.css(_ASIDE_FROM_TEXT):
         if node.tag not in ("body", "html", "main", "article"):
             node.decompose()
@@ -182,7 +182,7 @@ def _lines_of_article(page: "LexborHTMLParser") -> list[str]:
 
 
 def _woven(lines: Sequence[str], after: dict[int, list[str]]) -> list[str]:
-    """Return the lines, each followed by the lines to put back after it."""
+    """Return the lines; each is followed by the lines to put back after it."""
     woven: list[str] = []
     for number, line in enumerate(lines):
         woven += [line, *after.get(number, ())]

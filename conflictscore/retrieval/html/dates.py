@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ARTICLE = re.compile(
     r"article|posting|report|webpage|creativework|book|recipe|review$|video|dataset|question", re.I
 )
-# Types of objects within a page. Their dates are not the page's.
+# Types of objects within a page. Their dates are not the date of the page.
 _NO_ARTICLE = re.compile(r"comment|event|offer|product|answer|person|organization|profile", re.I)
 _PUBLISHED = (
     "article:published_time", "og:published_time", "og:article:published_time", "datepublished",
@@ -28,7 +28,7 @@ _PUBLISHED = (
 _DAY = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})(?!\d)")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _EVENT_DAY = re.compile(r'"(?:startDate|endDate|doorTime)"\s{0,9}:\s{0,9}"([\d-]{8,10})')
-_DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below them
+_DEEPEST, _MOST_OBJECTS = 6, 2_000  # limits on untrusted metadata; real pages stay far below both
 _INNER = ("@graph", "mainEntity", "mainEntityOfPage", "hasPart")
 """Fields of a JSON-LD object that may contain the article, in the order in which they are tried."""
 _OLDEST = date(1990, 1, 1)
@@ -136,6 +136,6 @@ def _day(text: str) -> str | None:
         day = date(*map(int, match.groups()))
     except ValueError:
         return None
-    # in some time zones, it is already tomorrow
+    # one day more, since some time zones are ahead
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
     return day.isoformat() if _OLDEST <= day <= tomorrow else None

@@ -1,7 +1,7 @@
 """Inserts the text that a page's own style sheets draw before and after elements.
 
-A rule such as ``.closed::before { content: "Not " }`` changes what a reader sees, and so do numbers
-of headings that come from counters. Strings, ``attr()``, ``counter()`` and ``counters()`` are read.
+A rule such as ``.closed::before { content: "Not " }`` changes what a reader sees. So do heading
+numbers that come from counters. Strings, ``attr()``, ``counter()`` and ``counters()`` are read.
 Decoration, such as bullets and slashes, is not inserted.
 """
 
@@ -17,7 +17,7 @@ from conflictscore.retrieval.html.styled import LIST_KINDS
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-# The value of "content". A semicolon inside a string does not end it.
+# The value of "content". A semicolon inside a string does not end the value.
 _CONTENT = re.compile(
     r"(?:^|;)\s*content\s*:((?:\"(?:[^\"\\]|\\.){0,200}+\"|'(?:[^'\\]|\\.){0,200}+'|[^;\"']){1,99})",
     re.IGNORECASE | re.DOTALL,
@@ -29,14 +29,14 @@ _PART = re.compile(
     r"(?:,\s*([\w-]{1,30})\s*)?(?:,[^()]{0,60})?\)",
     re.IGNORECASE | re.DOTALL,
 )
-# An escaped character, by its code or itself.
+# An escaped character, written as its code or as itself.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
 _RESET = re.compile(r"(?:^|;)\s*counter-(?:re)?set\s*:([^;]{1,200})", re.IGNORECASE)
 _INCREMENT = re.compile(r"(?:^|;)\s*counter-increment\s*:([^;]{1,200})", re.IGNORECASE)
 _COUNTER = re.compile(r"([A-Za-z_-][\w-]{0,60})(?:\s+(-?\d{1,6}))?")
 _ANY = re.compile(r"(?:^|;)\s*(?:content\s*:|counter-)", re.IGNORECASE)
 _MEANT = re.compile(r"[^\W_]|[✓✔✗✘✕✖×☑☒☐★☆≤≥±%°€$£]")
-"""Matches text that says something; other generated text is decoration."""
+"""Matches text that has a meaning; other generated text is decoration."""
 _ALONE = "✓✔✗✘✕✖×☑☒☐★☆"
 """Characters that are drawn at a distance from the words next to them."""
 _NOT_FILLED = frozenset(
@@ -50,8 +50,8 @@ _ICON_FONTS = (
     ("glyphicon", {"\ue013": "✓", "\ue084": "✓", "\ue014": "✗", "\ue083": "✗"}),
 )
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_LONGEST = 200  # characters of a text that is inserted, since a hostile page may draw any number
-_DEEPEST = 50  # levels of a counter in a counter; limits the work on a hostile page
+_LONGEST = 200  # characters inserted for a rule; a hostile page may draw any number
+_DEEPEST = 50  # maximum nesting depth of counters; limits the work on a hostile page
 
 
 class _Styles(NamedTuple):
@@ -85,7 +85,7 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
             counters.enter(depth, own)
         box = before if is_start else after
         if box and node.tag not in _NOT_FILLED:
-            # the boxes are the first and the last child, so they have the depth of the children
+            # the boxes are the first and last child, so they are as deep as the children
             counters.enter(depth + 1, box)
             texts.append((node, _text(node, box, counters), is_start))
     for node, text, is_before in texts:
@@ -94,7 +94,7 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
 
 
 def _in_order(body: "LexborNode") -> "Iterator[tuple[LexborNode, int, bool]]":
-    """Yield the start (True) and the end of each element with its depth, in the order of the page.
+    """Yield the start (True) and the end (False) of each element in page order, with its depth.
 
     A counter at the end of a list may contain the number of the list's items.
     """
@@ -110,12 +110,14 @@ def _in_order(body: "LexborNode") -> "Iterator[tuple[LexborNode, int, bool]]":
 class _Counters:
     """The counters of a page.
 
-    A counter is valid for its element, for the siblings after it, and for all elements in these.
+    A counter applies to its element, to the siblings after that element, and to everything inside
+    them.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, list[list[int]]] = {}
-        """For each name, from outer to inner: the depth of the element, and the number."""
+        """Maps each name to its counters from outer to inner, each as an element's depth and a
+        number."""
 
     def enter(self, depth: int, declarations: Sequence[str]) -> None:
         """Leave the counters of deeper elements, and apply the declarations of an element."""
@@ -146,7 +148,7 @@ class _Counters:
 def _changes(
     pattern: re.Pattern[str], declarations: Sequence[str], default: int
 ) -> Mapping[str, int]:
-    """Return the numbers by counter in the last declaration that matches ``pattern``.
+    """Return the number for each counter in the last declaration that matches ``pattern``.
 
     A counter without a number gets ``default``.
     """
@@ -189,7 +191,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _counted(number: int, style: str | None) -> str:
-    """Return a number in a list style of CSS; unknown styles are decimal, and bullets are empty."""
+    """Return a number in a CSS list style; unknown styles count as decimal; bullets are empty."""
     name = (style or "").lower()
     if name == "decimal-leading-zero":
         return f"{number:02}"
@@ -198,7 +200,7 @@ def _counted(number: int, style: str | None) -> str:
 
 
 def _insert(node: "LexborNode", text: str, *, is_before: bool) -> None:
-    """Put a text at the start or at the end of an element."""
+    """Put text at the start or at the end of an element."""
     if text[-1] in _ALONE:
         text += " "  # a style sheet sets the distance with a margin
     first = node.child

@@ -1,4 +1,4 @@
-"""Replaces a page's icons with characters that depend on each icon's name, class or drawing."""
+"""Replaces a page's icons with characters, chosen by each icon's name, class or drawing."""
 
 import re
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 LONGEST_NAME = 300
-"""Maximum number of characters of a picture's name that are read."""
+"""Maximum number of characters that are read of a picture's name."""
 _LETTER = re.compile(r"[^\W_]")
 _ICONS = (
     (
@@ -39,10 +39,10 @@ _ICONS = (
 """Characters for the classes of icon fonts, such as ``fa-check`` and ``bi-x``.
 
 The words of a class are separated by spaces, and classes by semicolons. Whole words are compared:
-``fa-ticket``, ``no-print`` and ``fa-x-ray`` say neither yes nor no, and ``fa-star-o``, ``bi-star``
-and ``far fa-star`` are stars that are not filled.
+``fa-ticket``, ``no-print`` and ``fa-x-ray`` mean neither yes nor no, and ``fa-star-o``, ``bi-star``
+and ``far fa-star`` are outlined stars.
 """
-# Font Awesome's classes of companies' marks, and companies whose marks look like other icons.
+# Font Awesome's classes for company logos, and companies whose logos look like other icons.
 _BRAND = re.compile(r"\b(?:fab|brands|twitter|google)\b", re.IGNORECASE)
 _SAYS_YES_OR_NO = re.compile(
     r"\b(?:check(?!box)|tick|yes|true|success|done|ok|accept"
@@ -68,9 +68,9 @@ LIGATURES = {
     "check_box_outline_blank": "☐",
     "star": "★",
 }
-"""Maps the words that an icon font draws as icons (ligatures) to characters."""
+"""Maps words that an icon font draws as icons (ligatures) to characters."""
 _BEFORE_WORDS = ("li", "dd", "dt", "td", "th", "p")
-"""Elements in which an icon before the words may mean yes or no."""
+"""Elements in which an icon in front of the words may mean yes or no."""
 
 
 def put_drawing(node: "LexborNode") -> None:
@@ -112,7 +112,7 @@ def put_icon(node: "LexborNode") -> None:
 
 
 def _put_sign(node: "LexborNode", sign: str) -> None:
-    """Put the character for an icon into it, if it may mean yes or no where it stands."""
+    """Put an icon's character into its element, if an icon at this place may mean yes or no."""
     if sign and _may_say_yes_or_no(node):
         node.insert_child(f"{sign} ")
     elif sign in ("✓", "✗") and _ends_an_item(node):
@@ -146,7 +146,7 @@ def _stands_before_words(node: "LexborNode") -> bool:
 
 
 def _ends_an_item(node: "LexborNode") -> bool:
-    """Whether an icon follows the words of a list item or cell, as in "Parking ✓"."""
+    """Whether an icon comes after the words of a list item or cell, as in "Parking ✓"."""
     parent, after = node.parent, node.next
     if after is not None and after.is_text_node and not (after.text() or "").strip():
         after = after.next

@@ -17,7 +17,8 @@ _AROUND_WORDS = (
     "p", "div", "span", "b", "strong", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article",
     "header",
 )  # fmt: skip
-"""Elements into which a number is put. Before a block, it would be a line of its own."""
+"""Elements inside which a number is put. In front of a block, the number would be a separate
+line."""
 
 
 def number_lists(body: "LexborNode") -> None:
@@ -37,7 +38,7 @@ def number_lists(body: "LexborNode") -> None:
 
 
 def _before_words(item: "LexborNode", mark: str) -> None:
-    """Put a list mark before an item's first words, inside their paragraph if they have one."""
+    """Put a list number before an item's first words, inside their paragraph if there is one."""
     inner = item
     while (first := _first_part(inner)) is not None and first.tag in _AROUND_WORDS:
         inner = first
@@ -64,7 +65,7 @@ def _integer(text: str | None, default: int) -> int:
 
 
 def counted(number: int, kind: str) -> str:
-    """Return a number as a list of this kind shows it.
+    """Return a number in the style of a kind of list.
 
     The kind is the value of the attribute ``type``, or alpha for Greek letters.
     """

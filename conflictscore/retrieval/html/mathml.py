@@ -13,8 +13,8 @@ _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
 # Elements that show nothing.
 _UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace", "none", "mprescripts")
 _TOO_DEEP = "[formula]"
-"""Stands for a formula nested more deeply than Python allows calls; no real formula is. Its bare
-text could say something else, such as "106" for 10^6."""
+"""Stands for a formula whose nesting exceeds Python's recursion limit; no real formula's does. The
+bare text of a formula could mean something else, such as "106" for 10^6."""
 
 
 def linear(formula: "LexborNode") -> str:
@@ -46,7 +46,7 @@ def _parts(node: "LexborNode", count: int) -> list[str]:
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:
-    """Return a function that writes a base, and each part above or below it after a mark."""
+    """Return a function that writes a base, and a mark before each part above or below it."""
 
     def drawn(node: "LexborNode") -> str:
         base, *more = _parts(node, len(marks) + 1)
@@ -57,7 +57,7 @@ def _marked(*marks: str) -> Callable[["LexborNode"], str]:
 
 
 def _scripts(node: "LexborNode") -> str:
-    """Write a base with pairs of subscripts and superscripts after and before it, as in ^14C."""
+    """Write a base with the subscripts and superscripts after it and before it, as in ^14C."""
     base, *parts = node.iter()
     tags = [part.tag for part in parts]
     first = tags.index("mprescripts") if "mprescripts" in tags else len(parts)

@@ -19,7 +19,7 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
     a cell that is as long as an article. A data table inside a cell stays in it, with semicolons
     between its rows.
     """
-    for table in reversed(body.css("table")):  # inner tables come later in the list
+    for table in reversed(body.css("table")):  # reversed, since inner tables come later in the list
         rows = list(_rows(table))
         cells = [cell for row in rows for cell in _cells(row)]
         if not cells:
@@ -42,7 +42,7 @@ def _lines(table: "LexborNode", rows: list["LexborNode"]) -> list[str]:
     while headers < len(rows) and _is_header(rows[headers]):
         headers += 1
     texts = [[_cell(cell) for cell in _cells(row)] for row in rows]
-    # if all rows look like headers, none of them is one
+    # if all rows look like headers, none of them is a header
     lines = list(table_lines(grid(texts), headers % len(rows)))
     caption = table.css_first("caption")
     if caption is not None and (title := " ".join(caption.text().split())):
@@ -95,7 +95,7 @@ def _is_header(row: "LexborNode") -> bool:
 
 
 def _cell(cell: "LexborNode") -> Cell:
-    """Return a cell with its text on one line; blocks and items stay apart."""
+    """Return a cell with its text on one line, keeping blocks and list items separate."""
     for node in cell.css("pre[data-rows]"):
         node.replace_with(f" {node.text().replace(chr(10), '; ')} ")
     for node in cell.css("p,div,br,dd,dt,pre,h4,h5,h6"):

@@ -1,4 +1,4 @@
-"""Writes a page's signs as text, such as icons, check boxes, emoji, list numbers and prices."""
+"""Replaces what a page shows without plain text (icons, check boxes, emoji, formulas) with text."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,8 @@ _EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 # The size command that Wikipedia puts around the TeX source of a formula.
 _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL)
-# Types of inputs that show their value as text. Files, passwords, hidden inputs and sliders do not.
+# Types of inputs that show their value as text. Inputs for files and passwords, hidden inputs and
+# sliders do not.
 _SHOWN_VALUE = (
     "submit",
     "button",
@@ -51,7 +52,7 @@ _DRAWN_OTHERWISE = {
 }
 # Endings of ordinal numbers in several languages, and trademark signs.
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
-# Marks of footnotes, such as "3", "[a]" and "†".
+# Footnote marks, such as "3", "[a]" and "†".
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
 _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
 _STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
@@ -68,16 +69,16 @@ _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
-_NEARBY = 24  # characters beside an element; a price is shorter
-# Maximum number of signs of each kind that are replaced on a page, which limits the time.
+_NEARBY = 24  # In characters beside an element; a price is shorter.
+# Maximum number of elements of each kind that are replaced on a page, to limit the time.
 _SAMPLE = 5_000
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
     """Replace each formula with one line of text.
 
-    KaTeX and Wikipedia include each formula both as MathML and as a drawing, and the MathML is
-    used. If there is only a picture, the TeX in its alternative text is used.
+    KaTeX and Wikipedia include each formula both as MathML and as a drawing; the MathML is used. If
+    there is only a picture, the TeX in its alternative text is used.
     """
     for node in body.css(".mwe-math-element,.katex,mjx-container,.MathJax"):
         math = node.css_first("math")
@@ -105,15 +106,15 @@ def _put_tex(script: "LexborNode") -> None:
 
 
 def _tex(source: str) -> str:
-    """Return TeX source on one line, without the command for its size."""
+    """Return TeX source on one line, without its size command."""
     inner = _TEX_STYLE.match(source.strip())
     return " ".join((inner[1] if inner else source).split())
 
 
 def put_signs_into_words(body: "LexborNode") -> int:
-    """Replace icons, controls and emoji with text, and pictures with marks such as ``[image: …]``.
+    """Replace icons, controls and emoji with text, and pictures with ``[image: …]`` placeholders.
 
-    Returns the number of marks.
+    Returns the number of placeholders.
     """
     for node in body.css("input,textarea,select,progress,meter"):
         _put_control(node)
@@ -138,19 +139,19 @@ def _may_be_icon(node: "LexborNode") -> bool:
     only = node.child
     if only is None:
         return True
-    # the text of all elements inside is not read, since it takes long in deeply nested elements
+    # the text of inner elements is not read, since deep nesting makes that slow
     return only.is_text_node and only.next is None and (only.text() or "").strip() in LIGATURES
 
 
 def marked_inline(text: str) -> str:
-    """Mark superscripts and subscripts in a snippet of HTML, and remove struck-out text."""
+    """Mark superscripts (^) and subscripts (_) in a snippet of HTML, and drop struck-out text."""
     return _RAISED_TAG.sub(
         lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
     )
 
 
 def _quote(body: "LexborNode") -> None:
-    """Put the quotation marks that a browser draws around ``q`` elements."""
+    """Insert the quotation marks that a browser draws around ``q`` elements."""
     for node in body.css("q"):
         node.insert_child("”")
         first = node.child
@@ -159,9 +160,9 @@ def _quote(body: "LexborNode") -> None:
 
 
 def _mark_embedded(body: "LexborNode") -> int:
-    """Replace videos, audio and drawings with marks, and return the number of marks."""
+    """Replace videos, audio and drawings with placeholders, and return their number."""
     count = 0
-    # an element inside another one is only shown if a browser cannot show the outer one
+    # a browser shows the inner of two such elements only if it cannot show the outer one
     for node in body.css(",".join(f"{a} {b}" for a in _DRAWN_OTHERWISE for b in _DRAWN_OTHERWISE)):
         node.attrs["data-inside"] = ""
     for tag, name in _DRAWN_OTHERWISE.items():
@@ -189,7 +190,7 @@ def _put_control(node: "LexborNode") -> None:
 
 
 def _words_of_input(attributes: Mapping[str, str | None]) -> str:
-    """Return the state or text of an input; empty for buttons without text and the like."""
+    """Return the state or the visible text of an input; empty if it shows neither."""
     kind = (attributes.get("type") or "text").lower()
     is_on = "checked" in attributes
     if kind == "checkbox":
@@ -201,11 +202,12 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
 
 
 def _put_picture(node: "LexborNode") -> int:
-    """Replace a picture with its words if it is a sign, or else with a mark that contains them.
+    """Replace a picture with its alternative text, if it stands for text, or with a placeholder.
 
-    Returns the number of marks.
+    Returns the number of placeholders.
 
-    A picture with an empty alternative text is decorative and is removed.
+    The placeholder contains the alternative text. A picture whose alternative text is empty is
+    decorative and is removed.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")
@@ -237,7 +239,7 @@ def _mark(kind: str, words: str) -> str:
 
 
 def _raised(node: "LexborNode") -> str:
-    """Return the text of a raised or lowered element, as cents, as a note, or after a mark."""
+    """Return a raised or lowered element as cents, as a note number, or after "^" or "_"."""
     text = " ".join(node.text().split())
     tag = node.attributes.get("data-shifted") or node.tag or ""
     if tag == "sup" and (cents := _cents(node)):
@@ -248,9 +250,9 @@ def _raised(node: "LexborNode") -> str:
 
 
 def _shifted(tag: str, text: str) -> str:
-    """Write a superscript or subscript after a mark.
+    """Write a superscript or subscript with "^" or "_" before it.
 
-    Raised endings such as "th" get no mark, and the marks of notes are put in brackets.
+    Raised endings such as "th" are written without "^", and note numbers are put in brackets.
     """
     # a lowered "e" or "o" is an index, as in m_e, not the ending of an ordinal number
     if not text or (tag == "sup" and _ORDINAL.match(text)) or text[0] in _CURRENCY:

@@ -53,7 +53,7 @@ _SELF_CLOSING = frozenset(
         "wbr",
     )
 )
-"""Elements without content, and elements that the next element of the same kind closes."""
+"""Elements without content, and elements that are closed by the next element of the same kind."""
 _SCRIPT = re.compile(r"(?<=<script)(?:[^<]|<(?!/script))*+", re.IGNORECASE)
 """Matches the attributes and the content of a script."""
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
@@ -65,9 +65,9 @@ _SHADOW = re.compile(r"shadowroot", re.IGNORECASE)
 def parsable(html: str) -> str:
     """Return the page's source if parsing it takes seconds; reject a page that would take minutes.
 
-    A script may contain thousands of comparisons and tags that are no elements of the page. If a
-    page is too large with them, they lose their "<". A parser then meets only the tags counted
-    here, even if the script is in a comment, where it is not one.
+    A script may contain thousands of comparisons and tags that are not elements of the page. If a
+    page is too large because of them, every "<" in its scripts is removed. The parser then finds
+    only the tags counted here, even if a comment contains the script.
 
     Raises:
         UnreadableError: The page has far more attributes in one tag, levels of nesting or options

@@ -1,6 +1,6 @@
 """Finds elements that are hidden by a page's own style sheets or by their ``style`` attribute.
 
-External style sheets are not fetched, and scripts are not run. An element is hidden if a rule of
+External style sheets are not fetched, and scripts are not run. An element is hidden if a rule on
 the page hides it and no later or more specific rule shows it again.
 """
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 # An unclosed comment extends to the end. The quantifiers are possessive, so that a sheet of
 # unclosed comments takes linear time.
 _COMMENT = re.compile(r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)")
-# All usual ways to hide text: with display, visibility and opacity, by moving it off the screen, by
-# clipping or scaling it, and by striking it through. Quantifiers are bounded, so that matching a
-# hostile text takes linear time.
+# The usual ways to hide text: with display, visibility or opacity, by moving it off the screen, or
+# by clipping or scaling it. Text that is struck through counts as hidden too. Quantifiers are
+# bounded, so that matching a hostile text takes linear time.
 _HIDING = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
     r"|opacity\s*:\s*0*\.?0*%?\s*(?:;|!|$)|content-visibility\s*:\s*hidden|mso-hide\s*:\s*all"
@@ -27,7 +27,7 @@ _HIDING = re.compile(
     re.IGNORECASE,
 )
 # Font sizes below two points or pixels, which nobody can read. Layouts also use a size of 0 to
-# close the gaps between boxes. The boxes then set a size of their own.
+# close the gaps between boxes. The boxes then set their own size.
 _NO_SIZE = re.compile(
     r"(?:^|;)\s*font-size\s*:\s*(?:0*\.?0*(?:px|pt|em|rem|%)?|(?:0?\.\d{1,9}|1(?:\.\d{1,9})?)(?:px|pt))"
     r"\s*(?:;|!|$)",
@@ -76,7 +76,7 @@ _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
 
 _Weight = tuple[bool, int, int, int, int]
 """Whether a declaration is marked as important; the numbers of ids, classes and element names in
-its selector; and its place in the sheets. The greater weight prevails."""
+its selector; and its position in the sheets. The greater weight prevails."""
 
 
 class _Rule(NamedTuple):
@@ -134,15 +134,16 @@ class _State(NamedTuple):
     node: "LexborNode"
     is_hidden: bool
     only_small: bool = False
-    """Whether only the font size hides the text. Parts with a size of their own are then shown."""
+    """Whether only the font size hides the text. Inner elements with their own font size are then
+    shown."""
     is_important: bool = False
 
 
 def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
-    """Yield the elements and texts that the style sheets or their own ``style`` hide."""
+    """Yield the elements and texts that style sheets or ``style`` attributes hide."""
     states = _states(body, sheets)
     small = {each for each, state in states.items() if state.is_hidden and state.only_small}
-    # most pages have no such text, so that the sheets need not be read again
+    # most pages have no such text; the sheets are then not read again
     shown = {node.mem_id for node, _ in declared(body, sheets, _OWN_SIZE)} if small else set[int]()
     for each, state in states.items():
         if each in small:
@@ -152,7 +153,7 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
 
 
 def _states(body: "LexborNode", sheets: str) -> dict[int, _State]:
-    """Return the states of the elements that something hides or shows, by their ids in memory."""
+    """Return the state of each element that a rule hides or shows, by the element's memory id."""
     states: dict[int, _State] = {}
     for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
         for node in selected(body, rule.selector):
@@ -174,7 +175,7 @@ def _state(node: "LexborNode", declarations: str, *, is_important: bool = False)
 
 
 def _small_texts(node: "LexborNode", apart: Collection[int]) -> Iterator["LexborNode"]:
-    """Yield the texts in an element, except inside the elements ``apart``, which have own sizes."""
+    """Yield the texts in an element, except in the elements ``apart``, which set their own size."""
     waiting = [node]
     while waiting:
         for part in waiting.pop().iter(include_text=True):
@@ -185,7 +186,7 @@ def _small_texts(node: "LexborNode", apart: Collection[int]) -> Iterator["Lexbor
 
 
 def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
-    """Yield elements with white text, unless something gives the page a background colour."""
+    """Yield elements with white text, unless the page sets a background colour."""
     if _GROUND.search(html_head) or _GROUND.search(sheets) or "stylesheet" in html_head:
         return
     white = [node for node, _ in declared(body, sheets, _WHITE)]
@@ -230,7 +231,7 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
 
 
 def _by_importance(block: str) -> Iterator[tuple[bool, str]]:
-    """Yield the declarations of a block and, again, those that are marked as important."""
+    """Yield a block's declarations, and then once more only those marked as important."""
     yield False, block
     if _IMPORTANT.search(block):
         yield True, ";".join(each for each in block.split(";") if _IMPORTANT.search(each))
@@ -268,7 +269,7 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
             for selector in selectors.split(","):
                 box = _BOX.search(selector)
                 bare = _BOX.sub("", selector).strip() or "*"
-                # the body's counters are valid for the whole page too
+                # the body's counters also apply to the whole page
                 bare = "body" if bare.lower() in (":root", "html") and not box else bare
                 if _NOT_STATIC.search(bare) or len(rules) >= _MOST_RULES:
                     continue

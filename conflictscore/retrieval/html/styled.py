@@ -1,4 +1,4 @@
-"""Applies styles that change the meaning of a text, such as superscripts and list numbers."""
+"""Applies styles that change the meaning of text, such as superscripts and list numbers."""
 
 import re
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ _LONGEST_CELL = 200
 
 
 def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
-    """Express styles in the tree: as an attribute, as line breaks, or as a row on one line."""
+    """Apply styles to the tree: add attributes or line breaks, or join a row into one line."""
     for node, declarations in declared(body, sheets, _STYLED):
         if shifted := _SHIFTED.search(declarations):
             node.attrs["data-shifted"] = "sup" if shifted[1].lower() == "super" else "sub"

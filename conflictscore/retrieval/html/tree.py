@@ -56,14 +56,14 @@ _HOSTS = (
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
 """Minimum number of characters in a label or value; a single character is usually a styled letter
-of a word.
+within a word.
 """
 _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 """Matches a place where a word ends: between a letter and a digit, or before a capital."""
 
 
 class ShownPage(NamedTuple):
-    """A page's tree, and the number of pictures that were replaced with marks."""
+    """A page's tree, and the number of pictures that were replaced with placeholders."""
 
     tree: "LexborHTMLParser"
     pictures: int
@@ -72,8 +72,8 @@ class ShownPage(NamedTuple):
 def shown_page(html: str) -> ShownPage:
     """Return a page's tree without invisible parts, changed so that extractors keep its text.
 
-    ``10<sup>6</sup>`` becomes ``10^6``, and the number of a note becomes ``[2]``. Text directly in
-    a ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
+    ``10<sup>6</sup>`` becomes ``10^6``, and a note number becomes ``[2]``. Text directly in a
+    ``div`` becomes a paragraph, and a table becomes lines of text. The head is left unchanged.
 
     Raises:
         UnreadableError: The page has far more attributes in one tag, levels of nesting or options
@@ -95,7 +95,7 @@ def shown_page(html: str) -> ShownPage:
     # Then replace signs with text, while the elements that explain them still exist.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
-        # the empty element stays: its attribute may contain the page's date
+        # the empty element is kept: its attribute may contain the page's date
         node.insert_after(node.text())
         while node.child:
             node.child.decompose()
@@ -137,7 +137,7 @@ def _fill_slots(body: "LexborNode") -> None:
         for slot in shadow.css("slot"):
             parts = by_slot.pop(slot.attributes.get("name") or "", [])
             if any(part.text().strip() for part in parts):
-                slot.attrs["hidden"] = ""  # a slot's own text shows only if no part fills the slot
+                slot.attrs["hidden"] = ""  # shown only if nothing fills the slot
             for part in parts:
                 slot.insert_before(part)
                 part.decompose()
@@ -146,7 +146,7 @@ def _fill_slots(body: "LexborNode") -> None:
 
 
 def _parts_by_slot(host: "LexborNode", shadow: "LexborNode") -> "dict[str, list[LexborNode]]":
-    """Group the children of a shadow tree's host by the name of their slot.
+    """Group the children of a shadow tree's host by slot name.
 
     Text nodes have no slot name.
     """
@@ -188,7 +188,7 @@ def _part_glued_words(body: "LexborNode") -> None:
 
 
 def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
-    """Whether adjacent elements are a label and its value, not pieces of one word."""
+    """Whether adjacent elements are a label and its value rather than pieces of one word."""
     first, second = before.text().strip(), node.text().strip()
     if min(len(first), len(second)) < _SHORTEST_PART:
         return False

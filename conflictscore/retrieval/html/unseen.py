@@ -20,7 +20,8 @@ _FOR_SCREEN_READERS = (
     ".assistive-text,.show-for-sr"
 )
 """Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
-# Elements that are dialogues and menus if "aria-hidden" is set; others are words and signs.
+# Elements that are dialogues and menus if "aria-hidden" is set; other elements with this attribute
+# are words and symbols.
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 # Elements that may be icons.
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
@@ -30,7 +31,7 @@ _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
 """Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
 set by scripts."""
 _LETTER = re.compile(r"[^\W_]")
-_SHORT_NAME = 60  # characters; a longer text explains more than an icon
+_SHORT_NAME = 60  # in characters; a longer text explains more than an icon
 
 
 def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
@@ -39,9 +40,9 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
     Returns the page's style sheets.
 
     Formulas that are hidden behind a picture must have been replaced with text beforehand. Words
-    for screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are removed,
-    since they are closed dialogues and menus. Single words and signs with ``aria-hidden`` are kept,
-    since they are visible.
+    meant for screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are
+    removed, since they are closed dialogues and menus. Single words and symbols with
+    ``aria-hidden`` are kept, since they are visible.
     """
     sheets = "\n".join(style.text() for style in page.css("style"))
     for node in body.css("style"):
@@ -87,7 +88,7 @@ def _show(node: "LexborNode") -> None:
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:
-    """Whether words for screen readers stand next to an icon that nothing else explains."""
+    """Whether words meant for screen readers are next to an icon that nothing else explains."""
     parent = node.parent
     if parent is None or len(node.text()) > _SHORT_NAME:
         return False

@@ -18,7 +18,7 @@ _PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
 
 
 class WholeText(NamedTuple):
-    """A page's title and text, and the number of pictures that were replaced with marks."""
+    """A page's title and text, and the number of pictures that were replaced with placeholders."""
 
     title: str
     text: str

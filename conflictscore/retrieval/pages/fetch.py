@@ -24,16 +24,16 @@ _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),
     "accept-encoding": "gzip",
-    # A connection pool would treat two sites at one IP address as the same and mix up their TLS.
+    # A connection pool would reuse a TLS connection for a different site at the same IP address.
     "connection": "close",
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
-_REDIRECTS = (301, 302, 303, 307, 308)  # the statuses for which browsers follow a new address
-_MOST_REDIRECTS = 3  # https, www and a new path; a longer chain is usually a loop or a tracker
+_REDIRECTS = (301, 302, 303, 307, 308)  # The statuses on which browsers redirect.
+_MOST_REDIRECTS = 3  # https, www and a new path; longer chains are usually loops or trackers
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _GZIP = zlib.MAX_WBITS | 16
-"""Makes zlib read the gzip format."""
+"""The ``wbits`` value that makes zlib read the gzip format."""
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -42,7 +42,7 @@ _UNICAST = ip_network("2000::/3")
 """The range of all IPv6 addresses that have been allocated for public use.
 
 Addresses outside it, such as the IPv4-mapped, IPv4-compatible and NAT64 forms of an IPv4 address,
-lead elsewhere.
+are refused.
 """
 _SPECIAL = [
     ip_network(network)
@@ -209,7 +209,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
         raise UnreadableError("is at an address that is not public")
-    # each further address takes a share of the time to connect
+    # each additional address takes a share of the time to connect
     return addresses[:4]
 
 

@@ -11,9 +11,8 @@ from pydantic import ConfigDict, Field
 class UnreadableError(Exception):
     """Raised if a page or file cannot be read.
 
-    The message states the reason. It is worded to follow the name of the page or file, as in
-    ``"answered with status 404"``. Any text in it that comes from the page has been checked to be
-    harmless.
+    The message states the reason. It continues a sentence that begins with the name of the page or
+    file, as in ``"answered with status 404"``. Text that it quotes from the page has been cleaned.
     """
 
 
@@ -24,8 +23,9 @@ class FetchSettings:
     Attributes:
         timeout: Maximum time for one page in seconds, from the look-up of its host name to its last
             byte; above 0.
-        max_bytes: Maximum number of bytes in a page after decompression, at least 1. The rest is
-            left out. The default suffices for the text of long articles; chosen, not measured.
+        max_bytes: Maximum number of bytes in a page after decompression, at least 1. Any further
+            bytes are left out. The default suffices for the text of long articles; chosen, not
+            measured.
         allowed_networks: Networks that may be reached although they are not public, such as an
             intranet. All addresses of a host name must be public or in these networks.
     """
@@ -37,7 +37,7 @@ class FetchSettings:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response from ``final_url``; ``truncated`` says whether its end was left out."""
+    """The response from ``final_url``; ``truncated`` says whether its body was cut off."""
 
     url: str
     final_url: str

@@ -35,8 +35,8 @@ at most 2 MB."""
 _HELD, _STRANGE = 0.75, 0.4
 """Limits on the share of a snippet's informative words that occur on its page.
 
-Below the first limit, the snippet is kept in addition to the page. Below the second, a short page
-counts as being about something else.
+Below the first limit, the snippet is kept in addition to the page. Below the second limit, a short
+page is assumed to be about something else.
 
 Many sites send a notice about cookies, robots or subscriptions instead of the page. Such notices
 were compared with ten snippets: they contained at most a third of a snippet's words, in any
@@ -46,7 +46,7 @@ _SHORT_PAGE = 3_000
 """Maximum number of characters in a page that may be such a notice."""
 _LEAST_LETTERS = 4  # shorter words are mostly function words
 _CUT_WORD = re.compile(r"(?:(?<!\w)\w++)?(?:\.\.\.|…)\w*")
-"""Matches the partial words where the search engine cut a snippet."""
+"""Matches the partial words at the places where the search engine cut a snippet."""
 _SNIPPET_DATE = re.compile(r"^\W*\w{3,9}\.? \d{1,2}, \d{4}\W+|^\d{1,3} \w+ ago\W+")
 """Matches a date that the search engine puts before a snippet."""
 
@@ -72,7 +72,7 @@ class PageReadingRetriever(WrappingRetriever):
     Attributes:
         settings: The limits of a fetch, and the addresses that it may reach.
         deadline: Maximum time in seconds for all pages of a question; above 0. Documents whose page
-            has not been read by then keep their snippets.
+            has not been read when the time is up keep their snippets.
     """
 
     settings: FetchSettings = FetchSettings()
@@ -105,7 +105,7 @@ class PageReadingRetriever(WrappingRetriever):
         return read
 
     async def _outcomes(self, urls: Sequence[str]) -> dict[str, _Outcome]:
-        """Read the pages in order; return the text of each, or the reason why it was not read."""
+        """Read the pages; return, in order, the text of each or the reason why it was not read."""
         if not urls:
             return {}
         from conflictscore.retrieval.pages.fetch import PageFetcher
@@ -181,11 +181,11 @@ def _with_page(document: Document, outcome: _Outcome) -> Document:
 
 
 def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
-    """Return the page if it can replace its snippet, and whether the snippet must be kept as well.
+    """Return the page if it can replace the snippet, and whether the snippet must be kept as well.
 
     The snippet is kept if many of its informative words, or any of its numbers, are missing from
-    the page. The fact in the snippet may be behind a paywall, or the page may have changed since
-    then.
+    the page. The snippet's fact may be behind a paywall, or the page may have changed since it was
+    indexed.
     """
     words = _telling_words(snippet)
     if not words:

@@ -5,11 +5,11 @@ _ROMAN = (
     (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
-_LARGEST_ROMAN = 4_999  # MMMMCMXCIX; there is no letter for 5,000
+_LARGEST_ROMAN = 4_999  # written MMMMCMXCIX; there is no letter for 5,000
 
 
 def roman(number: int) -> str:
-    """Return a number in lower-case Roman numerals, or in digits if there are none for it."""
+    """Return a number in lower-case Roman numerals, or in digits if it has no Roman form."""
     if not 0 < number <= _LARGEST_ROMAN:
         return str(number)
     digits: list[str] = []
@@ -22,7 +22,7 @@ def roman(number: int) -> str:
 def letters(number: int, *, double: bool = False) -> str:
     """Return a number as lower-case letters.
 
-    After z come aa, ab, …, or aa, bb, … if ``double``.
+    The letter z is followed by aa, ab, …, or by aa, bb, … if ``double`` is set.
     """
     if number < 1:
         return str(number)

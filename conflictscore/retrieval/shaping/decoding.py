@@ -9,7 +9,7 @@ from conflictscore.retrieval.pages.page import UnreadableError
 
 
 class Decoded(NamedTuple):
-    """A text, and Python's name for its encoding."""
+    """A decoded text, and Python's name for its encoding."""
 
     text: str
     encoding: str
@@ -17,7 +17,7 @@ class Decoded(NamedTuple):
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose BOM is a prefix of this one
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -26,7 +26,7 @@ _BOMS = (
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
 """Number of bytes at the beginning of a page in which its encoding may be declared."""
-# Python's names of codecs that no browser knows. A page that names one is read as if it named none.
+# Python codecs that no browser supports. A page that declares one is read as if it declared none.
 _NOT_OF_THE_WEB = frozenset(
     (
         "x-user-defined",
@@ -75,7 +75,7 @@ character."""
 _DAMAGE = 10
 """One damaged character is allowed for this many non-ASCII bytes."""
 _SURELY_UTF8 = 4
-"""Minimum number of valid UTF-8 characters per damaged byte if UTF-8 is not declared.
+"""Minimum number of valid UTF-8 characters for each damaged byte, if UTF-8 is not declared.
 
 In other encodings, about one in ten pairs of non-ASCII bytes looks like a UTF-8 character.
 """
@@ -83,8 +83,8 @@ _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )
 _BINARY, _LEAST_CONTROLS = 20, 5
-"""In a text, at most one character in ``_BINARY`` may be a control character; ``_LEAST_CONTROLS``
-control characters are always allowed."""
+"""In text, at most one in ``_BINARY`` characters may be a control character, but
+``_LEAST_CONTROLS`` control characters are always allowed."""
 # Control characters that do not occur in text, except the escape character, with which some
 # encodings change their set of characters.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -127,7 +127,7 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         return Decoded(best, name)
     from charset_normalizer import from_bytes
 
-    # a cut in the middle of a character would rule out the right encoding
+    # a cut in the middle of a character would rule out the correct encoding
     for less in range(_LONGEST_CHARACTER):
         guess = from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
         if guess:
@@ -144,7 +144,7 @@ def _own_codec(body: bytes) -> str | None:
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
-    """Whether a text is UTF-8 except for a few stray bytes.
+    """Whether the bytes are UTF-8 except for a few stray ones.
 
     Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged. Browsers
     accept even such text.
@@ -159,7 +159,7 @@ def _codec(label: str | None) -> str | None:
     import webencodings
 
     label = label or ""
-    with suppress(LookupError, ValueError):  # "latin-1" is not a web label, but is used as one
+    with suppress(LookupError, ValueError):  # "latin-1" is not a web label, but pages use it
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
         b"a".decode(name, "replace")  # fails if the codec does not return text

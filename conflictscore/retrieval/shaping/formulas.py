@@ -9,7 +9,7 @@ _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
 
 
 def raised(text: str, mark: str) -> str:
-    """Put a mark before a superscript or subscript (10^6, H_2O) if it starts like a number."""
+    """Put "^" or "_" before a superscript or subscript (10^6, H_2O) if it starts like a number."""
     return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
 
@@ -33,7 +33,7 @@ def _is_one_whole(text: str) -> bool:
 
 
 def beside(parts: Iterable[tuple[str, bool]]) -> str:
-    """Write parts of a formula one after another; the flag says whether a part is a fraction.
+    """Write parts of a formula one after another; each part's flag says whether it is a fraction.
 
     A fraction that touches a letter or digit is set apart, since 2¾ is not 23/4, and ½m not 1/2m.
     """

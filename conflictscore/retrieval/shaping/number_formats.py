@@ -1,7 +1,7 @@
 """Writes the number in a spreadsheet cell as the cell's format code shows it.
 
-Months and weekdays are written in English. If a date's form depends on the reader's own settings,
-it is written as year, month and day.
+Months and weekdays are written in English. Dates whose format depends on the reader's own settings
+are written as year, month and day.
 """
 
 import math
@@ -22,11 +22,11 @@ BUILT_IN = {
     46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 49: "@",
 } | dict.fromkeys((27, 28, 29, 30, 31, 36, 50, 51, 54, 57, 58), "yyyy-mm-dd")  # fmt: skip
 """Format codes that files refer to by number. Numbers 14 and 22 depend on the reader's settings.
-Numbers 27 to 36 and 50 to 58 depend on the language of an East Asian Excel. They are included if
-they are dates in every such language, or times in every one."""
-_LONGEST_CODE = 500  # characters of a format code that are read; Excel allows about 250
+Numbers 27 to 36 and 50 to 58 depend on the language of an East Asian Excel. A number is included if
+it means a date in all these languages, or a time in all of them."""
+_LONGEST_CODE = 500  # characters read of a format code; Excel allows about 250
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
-"""Matches the mark of a date or time that is shown in the form of the reader's system."""
+"""Matches the code for a date or time in the format of the reader's system."""
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<space>.)|\*(?P<fill>.)|(?P<section>;)'
@@ -44,7 +44,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
 _LAST_DAY = 2_958_465
 """31 December 9999, the last day of a spreadsheet's calendar."""
-_DAYS_TO_1904 = 1462  # from 1900 to 1904, the first year of the calendar in old files for the Mac
+_DAYS_TO_1904 = 1462  # days from 1900 to 1904, when the calendar of old Mac files begins
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -55,7 +55,7 @@ _SECONDS_OF_DAY = 86_400
 # small. Whole numbers keep up to 21 digits, since account numbers and the like must not be rounded.
 _MOST_WHOLE_DIGITS, _MOST_DIGITS, _LEAST_EXPONENT = 21, 10, -4
 _PRECISION = 26
-"""Maximum number of digits for rounding; numbers in files have at most 17."""
+"""Maximum number of digits used for rounding; numbers in files have at most 17."""
 
 
 class _Token(NamedTuple):
@@ -67,7 +67,7 @@ class _Token(NamedTuple):
 
 def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
     """Return a number as a cell with this format code shows it; empty if the code hides it."""
-    if not math.isfinite(number):  # no format shows a number that is too large for a cell
+    if not math.isfinite(number):  # numbers beyond a cell's range are shown by no format
         return str(number)
     section, has_own_sign = _section_for(number, _sections(_without_own_dates(code or "General")))
     tokens = [token for token in section if token.kind != "condition"]
@@ -121,7 +121,7 @@ def general(number: float) -> str:
 
 
 def _around(tokens: list[_Token], words: str) -> str:
-    """Return a section's text with ``words`` in place of the number or text."""
+    """Return a section's literal text, with ``words`` in place of the number or text."""
     return "".join(words if t.kind in ("general", "text") else t.text for t in tokens)
 
 
@@ -282,7 +282,7 @@ def _scientific(tokens: list[_Token], power: int, exact: Decimal) -> str:
 
 
 def _fraction(tokens: list[_Token], slash: int, exact: Decimal) -> str:
-    """Write a number as a whole part and a fraction, or only as a fraction if the code says so."""
+    """Write a number as an integer and a fraction, or only as a fraction if the code says so."""
     start, end = _fraction_places(tokens, slash)
     has_whole = any(token.kind == "digit" for token in tokens[:start])
     whole = int(exact) if has_whole else 0
@@ -363,7 +363,7 @@ def _year(letter: str, width: int, year: int) -> str:
 
 
 def _unit(unit: str, moment: datetime, is_minute: bool, has_noon: bool) -> str:
-    # five letters is the longest form that has a meaning of its own: the first letter of a month
+    # the longest meaningful code has five letters: it stands for the first letter of a month
     letter, width = unit[0], min(len(unit), 5)
     if letter in "gey":
         return _year(letter, width, moment.year)

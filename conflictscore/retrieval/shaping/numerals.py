@@ -1,8 +1,8 @@
-"""Writes the numbers of lists in the scripts and forms that Word offers beside 1, a and i."""
+"""Writes list numbers in the scripts and styles that Word offers besides 1, a and i."""
 
 from collections.abc import Callable
 
-_MOST_TIMES = 9  # letters at most, since a hostile file may contain a large number
+_MOST_TIMES = 9  # maximum number of letters, since a hostile file may contain a large number
 _ALPHABETS = {
     "russianLower": "абвгдежзиклмнопрстуфхцчшщэюя",
     "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЭЮЯ",
@@ -19,7 +19,7 @@ _ALPHABETS = {
     "ideographZodiac": "子丑寅卯辰巳午未申酉戌亥",
     "thaiLetters": "กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ",
 }
-"""The letters of each form. After the last letter, Word doubles them."""
+"""The letters of each numbering style. After the last letter, Word doubles them."""
 _ALPHABETS["aiueoFullWidth"] = _ALPHABETS["aiueo"]
 _ZEROS = {
     "decimalFullWidth": "０",
@@ -43,7 +43,7 @@ _HEBREW = (
 
 
 def in_form(number: int, form: str) -> str:
-    """Return a number in one of Word's forms, or in digits if the form is not one of these."""
+    """Return a number in one of Word's numbering styles, or in digits if the style is unknown."""
     if form in _ALPHABETS and number > 0:
         letters = _ALPHABETS[form]
         count, place = divmod(number - 1, len(letters))
@@ -55,7 +55,7 @@ def in_form(number: int, form: str) -> str:
 
 
 def _chinese(number: int) -> str:
-    """Return a number below 100 in Chinese characters; later numbers keep their digits."""
+    """Return a number below 100 in Chinese characters; larger numbers are returned in digits."""
     if not 0 < number < 100:
         return "".join(_CHINESE_DIGITS[int(digit)] for digit in str(number))
     tens, ones = divmod(number, 10)
@@ -88,4 +88,4 @@ _FORMS: dict[str, Callable[[int], str]] = {
     "decimalEnclosedCircleChinese": _enclosed,
     "numberInDash": lambda number: f"- {number} -",
 }
-"""Functions that write a number, by the name of the form."""
+"""Functions that write a number, by the name of the numbering style."""

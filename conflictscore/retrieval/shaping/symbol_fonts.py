@@ -1,19 +1,20 @@
-"""Maps the signs of the fonts Symbol, Wingdings and Webdings to Unicode characters.
+"""Maps the symbols of the fonts Symbol, Wingdings and Webdings to Unicode characters.
 
-These fonts draw other signs in place of letters. Symbol draws "m" as "μ", so a text that looks like
-"5 μg" is stored as "5 mg". The tables are those that Unicode published when it adopted the signs
-(for Symbol, Adobe's table; for the others, L2/12-368). U+FFFD stands for a code that has no sign.
+These fonts draw symbols in place of letters. Symbol draws "m" as "μ", so a text that looks like "5
+μg" is stored as "5 mg". For Symbol, the table is Adobe's; for the other fonts, it is the one that
+Unicode published when it adopted their symbols (L2/12-368). U+FFFD stands for a code without a
+symbol.
 """
 
 from collections import Counter
 from collections.abc import Iterable
 
-_FIRST = 0x20  # the code of the first sign in each table
+_FIRST = 0x20  # the code of the first symbol in each table
 _PRIVATE = 0xF000
 """Offset that Office adds to a symbol's code, which puts it in Unicode's private use area."""
 UNKNOWN_SIGN = "�"
 ANSWERS = frozenset("✓✔✗✘✕✖☑☒☐✅❌")
-"""Signs that say yes or no."""
+"""Symbols that mean yes or no."""
 UNKNOWN_SIGN_NAME = "sign of an unknown font"
 
 _TABLES = {
@@ -64,11 +65,11 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""Maps newer Unicode characters to older ones that mean the same and that more models know."""
+"""Maps newer Unicode characters to older ones with the same meaning that more models know."""
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether a font draws other signs in place of letters; spellings of its name may vary."""
+    """Whether a font draws symbols in place of letters; the spelling of its name may vary."""
     return _key(font) in _TABLES
 
 
@@ -83,7 +84,7 @@ def signs_of(font: str, codes: Iterable[int]) -> str:
 
 
 def with_signs(text: str, font: str, not_in_words: Counter[str]) -> str:
-    """Return the text with its font's signs; unknown signs are counted in ``not_in_words``."""
+    """Return a text with its font's symbols; unknown symbols are counted in ``not_in_words``."""
     if is_symbol_font(font) or any(is_private(ord(character)) for character in text):
         text = signs_of(font, map(ord, text))
         not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
@@ -91,7 +92,7 @@ def with_signs(text: str, font: str, not_in_words: Counter[str]) -> str:
 
 
 def answer_of(font: str, text: str) -> str:
-    """Return the sign of a bullet if it says yes or no, such as a check mark; otherwise empty."""
+    """Return a bullet's symbol if it means yes or no, such as a check mark; otherwise empty."""
     sign = signs_of(font, map(ord, text))
     return sign if sign in ANSWERS else ""
 

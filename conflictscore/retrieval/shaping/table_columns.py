@@ -8,12 +8,12 @@ _LONGEST_REPEATED = 80
 appears once."""
 _MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
 """Maximum number of columns that spanning cells and padding may fill, and of rows that a cell may
-span. A file may state any number. Cells beyond the last column are kept.
+span. A hostile file may state any number. Cells beyond the last column are kept.
 """
 _HEADER_EVERY = 1_200
 """Number of characters after which the header is repeated, so that each window of a long table
 contains it (a window has 384 tokens, or about 1,500 characters)."""
-_LONGEST_HEADER = 400  # characters; a longer header would take up much of each window
+_LONGEST_HEADER = 400  # in characters; a longer header would take up much of each window
 
 
 class Cell(NamedTuple):
@@ -60,7 +60,7 @@ def grid(rows: Iterable[Sequence[Cell]]) -> list[list[str]]:
 
 
 def _across(cell: Cell, room: int) -> list[str]:
-    """Return a cell's text for each column that it spans, for at most ``room`` columns or one."""
+    """Return a cell's text for each column that it spans, at least one and at most ``room``."""
     width = max(1, min(cell.columns, room))
     return [cell.text, *[_again(cell)] * (width - 1)]
 
@@ -72,7 +72,7 @@ def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
 
 
 def _again(cell: Cell) -> str:
-    """Return a spanning cell's text for the places after the first."""
+    """Return the text of a spanning cell in the places after the first one."""
     return cell.text if len(cell.text) <= _LONGEST_REPEATED else ""
 
 
