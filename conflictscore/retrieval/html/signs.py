@@ -1,4 +1,4 @@
-"""Replaces what a page shows without plain text (icons, check boxes, emoji, formulas) with text."""
+"""Replaces what a page shows other than text (icons, check boxes, emoji, formulas) with text."""
 
 import re
 from collections.abc import Mapping

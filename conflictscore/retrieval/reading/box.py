@@ -1,13 +1,13 @@
 """Reads pages and files in child processes, which can be stopped if a library hangs.
 
 Some pages keep a library busy inside a call that cannot be interrupted and that blocks all other
-threads: 200 kB of one repeated phrase take 5 seconds, and 2 MB take a hundred times as long. The
-child processes are started as a program, not through ``multiprocessing``, which would run the
+threads: 200 kB of one repeated phrase take 5 seconds, and 2 MB take a hundred times as long. Each
+child process runs this module as a program. ``multiprocessing`` is not used, since it would run the
 user's script again.
 
 For each request, a child process reads one JSON line followed by the file's bytes, and answers with
 one JSON line. It exits if a request takes too long or if its standard input closes, so it outlives
-its parent by at most one request. Its memory is limited as well.
+its parent by one request at most. The memory of a child process is limited as well.
 """
 
 import atexit
@@ -35,33 +35,33 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
-"""A page that is read first, so that the time for loading the libraries is not counted for any
-other page."""
+"""This page is read first, so that the time for loading the libraries is not counted for any real
+page."""
 CLOCK = 6
 """The limit on wall-clock time, as a multiple of the limit on processor time.
 
-It ends a process that waits without using the processor. It is large, since a busy machine slows
-down a process that does use it.
+The wall-clock limit ends a process that waits without using the processor. It is generous, since a
+busy machine slows down a working process.
 """
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 """The signal that ends a process that has used up its processor time; Windows has no such signal.
 """
-_SECONDS_TO_END = 5  # a process normally ends right after it closes its output
+_SECONDS_TO_END = 5  # time for the process to end after it has closed its output
 
 
 class ReaderBox:
     """Extracts the text of pages and files, for any number of threads and event loops at once.
 
     Child processes are started when needed (at most one per core, and four in total) and serve
-    requests until `close`. A page or file that takes too much time or memory, or that crashes its
-    process, affects no other process.
+    requests until `close`. If a page or file takes too much time or memory, or crashes its process,
+    no other process is affected.
     """
 
     def __init__(
         self,
-        page_seconds: float = 10.0,  # limit on processor time; an article of 2 MB takes 1 s
-        file_seconds: float = 60.0,  # a PDF of 137 pages takes 4 s
-        megabytes: int = 1000,  # a Word file with 20 MB of text needs 200 MB
+        page_seconds: float = 10.0,  # limit on processor time; an article of 2 MB takes 1 s.
+        file_seconds: float = 60.0,  # A PDF of 137 pages takes 4 s.
+        megabytes: int = 1000,  # A Word file with 20 MB of text needs 200 MB.
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes = megabytes
@@ -149,10 +149,11 @@ class ReaderBox:
             while (process := self._idle.pop()).poll() is not None:
                 _end(process)
             return process
-        # lets the child find this package and its libraries in the same places as this process
+        # so that the child finds this package and its libraries where this process does
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
-            # -P: a module in the working folder replaces no library, unless it does here too
+            # -P: a module in the working folder must not replace a library, unless it does so here
+            # too
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.box"],
                 stdin=subprocess.PIPE,
@@ -216,7 +217,7 @@ def _close_shared() -> None:
 def _serve() -> None:
     """Answer the requests on standard input with one JSON line each, until the input closes."""
     logging.disable()
-    # keep the output of libraries out of the answers
+    # what libraries print must not get into the answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     libraries_loaded = memory_limited = False
@@ -227,7 +228,7 @@ def _serve() -> None:
             if "page" in request and not libraries_loaded:
                 _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
                 libraries_loaded = True
-            if not memory_limited:  # only now, so that the libraries do not count
+            if not memory_limited:  # set only now, so that loading the libraries does not count
                 _limit_memory(request["megabytes"])
                 memory_limited = True
             _limit_time(request["seconds"])
@@ -246,9 +247,9 @@ def _serve() -> None:
 
 
 def _missing(error: ImportError) -> str:
-    """Return the package that a failed import needs.
+    """Return the name of the package that an import failed to find.
 
-    lxml's error message names a part that has become a separate package.
+    For lxml, the error message names a part that is now a separate package.
     """
     return "lxml_html_clean" if "lxml_html_clean" in str(error) else error.name or str(error)
 
@@ -272,7 +273,7 @@ def _limit_time(seconds: float) -> None:
     Unlike wall-clock time, processor time does not grow on a busy machine.
 
     If the system does not support this, only wall-clock time is limited; that limit applies on
-    every system as a backstop.
+    every system.
     """
     # this ends the process even while a library blocks all of Python's threads
     faulthandler.dump_traceback_later(seconds * CLOCK, exit=True)

@@ -46,7 +46,7 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
     decoding = decode(data, html=html)
-    if "\0" in decoding.text:  # in text, decode() tolerates a few control characters
+    if "\0" in decoding.text:  # decode() accepts a few control characters
         raise UnreadableError("is not text")
     if not decoding.encoding.startswith(("utf-8", "utf-16", "utf-32")):
         sentence = f"{url}: not UTF-8, read as {decoding.encoding}"
@@ -60,7 +60,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = clean_text(_decoded(data, url, notes))
-    heading = _HEADING.match(text)  # further down, "#" may begin a comment
+    heading = _HEADING.match(text)  # only at the top, since "#" may begin a comment elsewhere
     if text:
         title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
         yield FileDocument(text, title, url)
@@ -73,7 +73,7 @@ def _read_rows(
 
 
 def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Reader":
-    """Return a reader for text files with a layout, such as Markdown."""
+    """Return a reader for formatted text files, such as Markdown."""
 
     def read_decoded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         text = _decoded(data, url, notes, html=kind == "HTML")
@@ -85,7 +85,7 @@ def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Re
 def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
     """Return a reader for a binary format.
 
-    The format's library may raise any exception if the file is damaged.
+    If the file is damaged, the format's library may raise any exception.
     """
 
     def read_guarded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
@@ -213,4 +213,5 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in the main process: no content makes their reader slow."""
+"""Endings of files that are read in the main process, since no content can make their reader
+slow."""

@@ -11,13 +11,13 @@ _TIMES = re.compile(r"[ \t]{0,9}(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}[ \t]{0,9}-
 _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORECASE)
 # Tags of captions, and commands in braces such as "{\an8}".
 _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
-# The pronunciation of a word, which is drawn above it.
+# The pronunciation of a word, which is drawn above the word.
 _PRONUNCIATION = re.compile(r"<rt(?:\.[^<>\s]{0,99})?>[^<>\n]{0,200}(?:</rt>|(?=</ruby>))")
-_MOST_REPEATED = 4  # lines; a cue on a screen has at most about three
+_MOST_REPEATED = 4  # in lines; a cue on a screen has about three at most
 
 
 def read_captions(source: str) -> RichText:
-    """Return the displayed lines in order; lines that the next cue repeats appear once.
+    """Return the displayed lines in order; lines that the next cue repeats are returned once.
 
     Comments and styles in .vtt files are left out. The name of each speaker is put before their
     words.
@@ -31,7 +31,7 @@ def read_captions(source: str) -> RichText:
 
 
 def _cues(source: str) -> Iterator[list[str]]:
-    """Yield the lines of each cue that shows any."""
+    """Yield the lines of each cue that has any."""
     lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     cue: list[str] = []
     is_cue = False
@@ -48,7 +48,7 @@ def _cues(source: str) -> Iterator[list[str]]:
 
 
 def _repeated(before: Sequence[str], cue: Sequence[str]) -> int:
-    """Return the number of lines at the start of a cue that the cue before it ends with.
+    """Return the number of lines at the start of a cue that repeat the end of the previous cue.
 
     Captions that scroll repeat the last lines of a cue at the start of the next one.
     """

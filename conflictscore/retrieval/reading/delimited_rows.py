@@ -18,13 +18,13 @@ _SEPARATORS = ",;\t|"
 MOST_ROWS = 200_000
 """Maximum number of rows in a file; this many documents fit into a laptop's memory."""
 _HEADER_WITHIN = 10
-"""Number of rows at the top among which the header must be, since a title may precede it."""
+"""Number of rows at the top that may contain the header, since a title may precede the header."""
 
 _QUOTED_WITHIN = 20_000
 """Number of characters at the top of a file that decide whether its cells are quoted with
 apostrophes."""
 
-# The first line by which Excel declares a separator.
+# The first line of a file, in which Excel declares the separator.
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
@@ -48,15 +48,15 @@ class DelimitedTable(NamedTuple):
 
 
 def read_table(text: str, url: str) -> DelimitedTable:
-    """Read the table in a text, with the separator that yields a header with a text column."""
+    """Read the table in a text, using a separator that yields a header with a text column."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separators = _SEPARATORS
     if declaration := _EXCEL_SEPARATOR.match(text):
-        # the line is emptied and not removed, so that notes give the right line numbers
+        # the line is emptied, not removed, so that line numbers in notes are correct
         separators, text = declaration[1], text[declaration.end() - 1 :]
     first_line = next((line for line in text.split("\n", _HEADER_WITHIN) if line.strip()), "")
     names: list[str] = []
-    # the most frequent first, since a text may contain the others
+    # the most frequent first, since the texts may contain the others
     by_count = sorted(separators, key=first_line.count, reverse=True)
     for separator in by_count:
         quote = _quote_of(text, separator)
@@ -86,11 +86,11 @@ def _quote_of(text: str, separator: str) -> str:
     """Return the file's quotation mark: an apostrophe if the first lines use it, otherwise ``"``.
 
     The apostrophe is chosen only if every line below the header has a cell in apostrophes, and no
-    line has any other apostrophe.
+    line has an apostrophe anywhere else.
     """
     lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
     if len(text) > _QUOTED_WITHIN:
-        lines = lines[:-1]  # the last line may be cut
+        lines = lines[:-1]  # the last line may be incomplete
     cell = rf"(?:'(?:[^'\\]|''|\\.)*+'|[^'{re.escape(separator)}]*+)"
     row = re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
     have_cells = [row.fullmatch(line) and "'" in line for line in lines]
@@ -105,21 +105,21 @@ def _escape_of(text: str, separator: str, quote: str) -> str | None:
     escaped_quote = f"\\{quote}"
     if escaped_quote not in text:
         return None
-    # before the end of a cell, the backslash is the cell's own, as in "C:\\logs\\"
+    # at the end of a cell, the backslash belongs to the text, as in "C:\\logs\\"
     plain = sum(text.count(f"{escaped_quote}{end}") for end in (separator, "\n"))
     plain += text.endswith(escaped_quote)
     return "\\" if text.count(escaped_quote) > plain else None
 
 
 class _Fault(Enum):
-    """The faults of a quotation mark at the start of a cell, as notes describe them."""
+    """What may be wrong with a quotation mark at the start of a cell, in the words of notes."""
 
     NOT_CLOSED = "a quotation mark is not closed; the line was read as a row"
     NEVER_CLOSED = "a quotation mark is not closed; from here on, each line was read as a row"
 
 
 class _Marks(NamedTuple):
-    """The signs of a file: between cells, around a cell, and before a quotation mark in a cell."""
+    """The file's separator, its quotation mark, and the character that escapes a quotation mark."""
 
     separator: str
     quote: str
@@ -136,7 +136,7 @@ class _Marks(NamedTuple):
         )
 
     def plain_rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the rows in lines, one for each, in which quotation marks divide nothing."""
+        """Yield a row for each line, treating quotation marks as ordinary characters."""
         for cells in csv.reader(lines, delimiter=self.separator, quoting=csv.QUOTE_NONE):
             yield [cell.strip().strip(self.quote) for cell in cells]
 
@@ -164,9 +164,9 @@ def rows_of(
     """Yield the rows that are not blank, read as spreadsheets read them.
 
     If text follows a closing quotation mark in a cell, that text belongs to the cell up to the next
-    separator. An unclosed quotation mark would swallow rows up to the next mark, or the rest of the
-    file. The line of such a mark is therefore read as a row, as is each line after it if no mark
-    follows. A note says so.
+    separator. An unclosed quotation mark would swallow the rows up to the next quotation mark, or
+    up to the end of the file. A line with an unclosed mark is therefore read as a row by itself. If
+    no other mark follows, each later line is read as a row too. A note says so.
     """
     usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
     try:
@@ -208,10 +208,10 @@ def _rows(text: str, url: str, marks: _Marks) -> Iterator[DelimitedRow]:
 def _quote_fault(lines: Sequence[str], marks: _Marks, width: int, is_last: bool) -> _Fault | None:
     """Return what is wrong with a row that extends over several lines; None if nothing is.
 
-    If the mark that ends a cell is followed by more text, it may really begin a cell, since the
-    mark before it was not closed. It does if it is at the beginning of a cell, and if each line has
-    as many cells as the table has columns. A table with a single column gives no such sign, so its
-    row stays as it is.
+    If text follows the quotation mark that ends a cell, this mark may really begin a cell, because
+    an earlier mark was not closed. That is so if the mark is at the beginning of a cell, and each
+    line has as many cells as the table has columns. In a table with a single column this cannot be
+    decided, so the row is left unchanged.
     """
     try:
         next(marks.rows(lines, strict=True))

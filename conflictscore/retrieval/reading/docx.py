@@ -50,8 +50,8 @@ from conflictscore.retrieval.shaping.symbol_fonts import (
 )
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
-# Elements that show no text of their own: deleted and moved text, instructions of fields,
-# properties, the pronunciation above a word (rt), and positions of drawings, which are numbers.
+# Elements whose text is not shown: deleted and moved text, field instructions, properties, the
+# pronunciation above a word (rt), and the positions of drawings, which are numbers.
 _LEFT_OUT = frozenset(
     (
         "del",
@@ -92,8 +92,8 @@ def read_docx(data: bytes) -> RichText:
     """Return the text of a .docx file.
 
     Inserted and moved text is read; deleted, struck-out and hidden text is left out. Lists and
-    clauses are numbered, and superscripts and subscripts are marked (10^6, H_2O). A cell that spans
-    several places is repeated in each place. Footnotes and endnotes follow the body.
+    clauses are numbered, and superscripts and subscripts are marked (10^6, H_2O). A merged cell is
+    repeated in each place that it covers. Footnotes and endnotes follow the body.
 
     Raises:
         ValueError: The file is not a .docx file, unpacks to more than 100 MB, or declares entities.
@@ -104,14 +104,14 @@ def read_docx(data: bytes) -> RichText:
 
 
 class _Ground(NamedTuple):
-    """The context of a run (a piece of text with one format): its paragraph and its background."""
+    """The context of a run (text with uniform formatting), such as its paragraph and background."""
 
     paragraph: Element | None = None
     shaded: bool = False
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
     fields: WordFields = WordFields(set(), {})
-    described: str = ""  # the author's alternative text for a picture
-    font: str = ""  # empty if it is the document's default font
+    described: str = ""  # The author's alternative text for a picture.
+    font: str = ""  # Empty for the document's default font.
 
 
 class _Walk:
@@ -128,7 +128,7 @@ class _Walk:
         self._not_in_words: Counter[str] = Counter()
 
     def read(self) -> RichText:
-        """Return the document's text, its title, and notes on content without words."""
+        """Return the document's text, its title, and notes about non-text content."""
         root = self._package.needed(self._main, "document")
         dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
         lines = list(self._lines(root, dark_page))
@@ -196,7 +196,7 @@ class _Walk:
         return "".join(self._inline(paragraph, ground))
 
     def _number(self, properties: Element | None) -> str:
-        """Count a paragraph of a list and return its number; empty outside lists."""
+        """Count a list paragraph and return its number; return an empty string outside lists."""
         place = self._styles.list_of(properties)
         if place is None:
             return ""
@@ -231,7 +231,7 @@ class _Walk:
         by one row; ``above`` contains the row and index of the upper cell for each column.
         """
         properties = child(row, "trPr")
-        # a hostile file may state any number of empty columns; Word allows at most 63
+        # a hostile file may declare any number of empty columns; Word allows 63
         cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
         column = len(cells)
         for cell in descend(row, "tc"):
@@ -279,7 +279,7 @@ class _Walk:
                 yield from self._inline(chosen(each), _described(each, ground))
 
     def _referred(self, name: str, element: Element) -> str | None:
-        """Return the text for a note, comment, diagram, object or sign; None for other elements."""
+        """Return the text for a note, comment, diagram, object or symbol, and otherwise None."""
         if name in ("footnoteReference", "endnoteReference"):
             return self._note(name.removesuffix("Reference"), element)
         if name == "commentReference":
@@ -316,12 +316,12 @@ class _Walk:
         return self._counted(signs_of(font or "", [code & 0xFFF if is_plain else code]))
 
     def _counted(self, text: str) -> str:
-        """Return a text after counting the unknown signs in it."""
+        """Count the unknown symbols in a text, and return the text unchanged."""
         self._not_in_words[UNKNOWN_SIGN_NAME] += text.count(UNKNOWN_SIGN)
         return text
 
     def _mark(self, element: Element, alternative: str) -> str:
-        """Return the mark for a picture or other object, with its title or alternative text."""
+        """Return the placeholder for a picture or other object, with its title or description."""
         kind = _MARKED[name_of(element)]
         self._not_in_words[kind] += 1
         part = self._related.get(attribute(element, "id") or "", ("", ""))[1]
@@ -329,26 +329,26 @@ class _Walk:
         return mark(kind, title or alternative)
 
     def _diagram(self, element: Element) -> str:
-        """Return the text in a diagram (SmartArt), which is in a different part of the file."""
+        """Return the text in a diagram (SmartArt), which is in a separate part of the file."""
         part = self._package.part(self._related.get(attribute(element, "dm") or "", ("", ""))[1])
         self._not_in_words["diagram"] += 1
         return f"[diagram: {'; '.join(diagram_texts(part))}]"
 
     def _note(self, kind: str, reference: Element) -> str:
         """Return the number of a footnote or endnote, whose text follows the body."""
-        if kind not in self._note_counts:  # the part is read once, even if it has no notes
+        if kind not in self._note_counts:  # the part is read only once, even if it has no notes
             self._note_counts[kind] = 0
             for note in children(self._part(f"{kind}s")):
                 if not attribute(note, "type"):
                     self._note_texts[kind, attribute(note, "id") or ""] = note
         key = kind, attribute(reference, "id") or ""
         if (attribute(reference, "customMarkFollows") or "0") not in ("0", "false", "off"):
-            self._notes.setdefault(key, "")  # the mark follows in the text, and begins the note
+            self._notes.setdefault(key, "")  # the text contains the mark, and so does the note
             return ""
         if key not in self._notes:
             self._note_counts[kind] += 1
             number = self._note_counts[kind]
-            # the forms that Word uses unless the file says otherwise
+            # Word's default numbering for endnotes and footnotes
             self._notes[key] = roman(number) if kind == "endnote" else str(number)
         return f"[{self._notes[key]}]"
 
@@ -377,11 +377,11 @@ def _alternative(picture: Element, shape: Element) -> str:
 
 
 def _is_placeholder(element: Element) -> bool:
-    """Whether a form's control contains only Word's prompt, such as "Click here to enter text"."""
+    """Whether a form control contains only Word's prompt, such as "Click here to enter text"."""
     return is_on(child(element, "sdtPr"), "showingPlcHdr")
 
 
-_CODE = re.compile(r"[0-9A-Fa-f]{1,5}")  # five digits express every character that Word stores
+_CODE = re.compile(r"[0-9A-Fa-f]{1,5}")  # five digits suffice for every character that Word stores
 _SIGNS: dict[str, Callable[[Element], str]] = {
     "oMath": formula,
     "tab": lambda _: "\t",

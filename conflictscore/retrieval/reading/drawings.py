@@ -29,20 +29,20 @@ _DEEPEST = 30
 """Maximum depth of nested groups of shapes."""
 _STRUCK = ("sngStrike", "dblStrike")
 _OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}
-_LEVELS = frozenset("012345678")  # the nine levels of paragraphs
-# Functions that write numbers, by the first seven letters of a form such as "alphaLcPeriod".
+_LEVELS = frozenset("012345678")  # The nine levels of paragraphs.
+# Functions that write numbers, by the first seven letters of a style such as "alphaLcPeriod".
 _NUMBERS = {"alphaLc": letters, "romanLc": roman, "alphaUc": letters, "romanUc": roman}
 
 
 class Drawing:
-    """Reads the shapes in a part of a file; ``not_in_words`` counts those that have no words."""
+    """Reads the shapes in a part of a file, and counts shapes without words in ``not_in_words``."""
 
     def __init__(self, package: Package, part: str, not_in_words: Counter[str]) -> None:
         self._package, self._related = package, package.related(part)
         self._not_in_words, self._name = not_in_words, part
 
     def labels(self) -> dict[str, str]:
-        """Map the number of each shape to its text. Hidden shapes belong to controls."""
+        """Map each shape's id to its text, including hidden shapes, which label controls."""
         root = self._package.part(self._name)
         return {
             attribute(properties_of(shape), "id") or "": " ".join(self.text(child(shape, "txBody")))
@@ -51,7 +51,7 @@ class Drawing:
         }
 
     def lines(self, shape: Element, depth: int = 0) -> list[str]:
-        """Return the lines of a shape, or of all shapes in a group; empty if it is hidden."""
+        """Return the lines of a shape, or of all shapes in a group; empty for a hidden shape."""
         kind, about = name_of(shape), properties_of(shape)
         if depth > _DEEPEST:
             raise ValueError(f"its groups are nested more than {_DEEPEST} deep")
@@ -75,7 +75,7 @@ class Drawing:
         return [*picture, *self.text(child(shape, "txBody"))]
 
     def text(self, body: Element | None) -> list[str]:
-        """Return the lines of a text, with the numbers of numbered paragraphs."""
+        """Return the lines of a text, with numbers before numbered paragraphs."""
         lines: list[str] = []
         numbers: dict[int, tuple[str, int]] = {}
         for paragraph in children(body):
@@ -91,7 +91,7 @@ class Drawing:
         return [line for shape in group for line in self.lines(shape, depth + 1)]
 
     def _framed(self, frame: Element, about: Element | None) -> list[str]:
-        """Return the lines of a table, or the mark for a chart or other object."""
+        """Return the lines of a table, or the placeholder for a chart or other object."""
         for content in children(child(frame, "graphic", "graphicData")):
             kind = name_of(content)
             if kind == "tbl":
@@ -131,7 +131,7 @@ class Drawing:
         return self._package.part(self._related.get(relation or "", ("", ""))[1])
 
     def _mark(self, kind: str, about: Element | None, title: str = "") -> list[str]:
-        """Return the mark for an object without words, with its title or alternative text."""
+        """Return the placeholder for an object without words, with a title or alternative text."""
         if _is_decoration(about):
             return []
         self._not_in_words[kind] += 1
@@ -159,13 +159,13 @@ class Drawing:
         text = "".join(each.text or "" for each in run if name_of(each) == "t")
         # in titles, a line break is stored as a vertical tab, which XML does not allow
         text = self._signs(text.replace("\v", "\n").replace("_x000B_", "\n"), looks)
-        # written as 30000 or as 30%; zero means neither raised nor lowered
+        # written as 30000 or as 30%; zero means not shifted
         height = attribute(looks, "baseline") or "0"
         is_raised = any(digit in "123456789" for digit in height)
         return raised(text, "_" if height.startswith("-") else "^") if is_raised else text
 
     def _signs(self, text: str, looks: Element | None) -> str:
-        """Return a text with the signs that its font draws."""
+        """Return a text with the symbols that its font draws."""
         has_private = any(is_private(ord(character)) for character in text)
         names = ("latin", "sym") if has_private else ("latin",)
         fonts = (attribute(child(looks, name), "typeface") or "" for name in names)
@@ -186,7 +186,7 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _is_covered(cell: Element) -> bool:
-    """Whether a neighbouring cell extends over this cell's place."""
+    """Whether a merged neighbour covers this cell."""
     return is_true(cell, "hMerge") or is_true(cell, "vMerge")
 
 
@@ -235,7 +235,7 @@ def _bullet(looks: Element | None) -> Element | None:
 
 
 def _answer(bullet: Element | None, *fonts: Element | None) -> str:
-    """Return a bullet that says yes or no, and a space; empty for other bullets."""
+    """Return a bullet that means yes or no, followed by a space; empty for other bullets."""
     names = (attribute(font, "typeface") for font in fonts)
     sign = answer_of(next(filter(None, names), ""), attribute(bullet, "char") or "")
     return f"{sign} " if sign else ""
@@ -247,8 +247,8 @@ def _level(paragraph: Element | None) -> int:
 
 
 def _written(number: int, kind: str) -> str:
-    """Return a number in a form such as ``romanLcParenBoth``."""
-    style = kind[:7]  # alphaLc, romanUc and so on; other forms are written in digits
+    """Return a number in a numbering style such as ``romanLcParenBoth``."""
+    style = kind[:7]  # alphaLc, romanUc and so on; other styles are written in digits
     text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
     text = text.upper() if style.endswith("Uc") else text
     if kind.endswith("ParenBoth"):

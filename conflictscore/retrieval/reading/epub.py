@@ -30,7 +30,7 @@ _EMPTY_TAG = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([a-zA-Z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>"
 )
-"""Matches an empty XHTML element, which would not end if it were read as HTML."""
+"""Matches an empty XHTML element, which would stay open if it were read as HTML."""
 
 
 def read_epub(data: bytes) -> RichText:
@@ -48,7 +48,7 @@ def read_epub(data: bytes) -> RichText:
 
 
 class _Book:
-    """The parts of a book, and the book's table of contents."""
+    """Reads the chapters of a book in the order that the book specifies."""
 
     def __init__(self, file: ZipFile) -> None:
         self._package, self._file = Package(file), file
@@ -85,9 +85,9 @@ class _Book:
         return RichText("\n\n".join(filter(None, pieces)), self._title(), tuple(notes))
 
     def _chapters(self) -> Iterator[str | None]:
-        """Yield the names of the chapters in reading order; None for one that is no page of text.
+        """Yield the chapters' names in reading order; None for a chapter that is not text.
 
-        Each appears once, since a small hostile book may list a chapter a million times.
+        Each chapter is yielded once, since a small hostile book may list one a million times.
         """
         items = {each.get("id"): each for each in children(child(self._root, "manifest"))}
         spine = [e for e in children(child(self._root, "spine")) if name_of(e) == "itemref"]
@@ -104,7 +104,7 @@ class _Book:
             return None
         try:
             return whole_text(self._page(name))
-        except UnreadableError as error:  # the other chapters are read all the same
+        except UnreadableError as error:  # the other chapters are still read
             self._fault = self._fault or error
             return None
 
@@ -127,7 +127,7 @@ class _Book:
         return next(titles, "")
 
     def _page(self, name: str) -> str:
-        """Return a chapter's source with embedded style sheets and marks for drawn pictures."""
+        """Return a chapter's source with embedded style sheets, and images for drawn pictures."""
         page = _SCRAP.sub("", decode(self._file.read(name), html=True).text)
         page = _DRAWN_IMAGE.sub(_AS_IMAGE, page)
         page = _EMPTY_TAG.sub(r"<\1\2></\1>", page)
@@ -143,7 +143,7 @@ class _Book:
             return ""
         try:
             styles = decode(self._file.read(place)).text
-        except UnreadableError:  # a damaged style sheet hides nothing
+        except UnreadableError:  # a damaged style sheet is ignored
             return ""
         # without "</", the style sheet cannot end its element
         return f"<style>{styles.replace('</', '')}</style>"

@@ -54,7 +54,7 @@ _AUTOLINK = re.compile(
 )
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n|\Z)", re.S)
-# A line of YAML: "name: setting", "- entry", a comment, a bracket, or a line of a longer setting.
+# A line of YAML: "name: setting", "- entry", a comment, a bracket, or a continuation line.
 _SETTING = re.compile(r"[\w\"'][^:\n]{0,99}:(?:\s|$)|- |-$|#|[\]})]|\s|$")
 _FRONT_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
 _IMAGE = re.compile(
@@ -73,13 +73,13 @@ _SHORT_CODES = {
     "+1": "👍", "-1": "👎", "thumbsup": "👍", "thumbsdown": "👎", "question": "❓",
     "green_circle": "🟢", "red_circle": "🔴", "star": "⭐", "construction": "🚧", "100": "💯",
 }  # fmt: skip
-"""Maps names to the emoji that express a judgement or a warning."""
-# Beside a letter or digit, the colons belong to the text, as in the ratio 1:100:200.
+"""Maps names to emoji; contains only emoji that express a judgement or a warning."""
+# Next to a letter or digit, colons belong to the text, as in the ratio 1:100:200.
 _SHORT_CODE = re.compile(rf"(?<!\w):({'|'.join(map(re.escape, _SHORT_CODES))}):(?!\w)")
 
 
 class SeenMarkdown(NamedTuple):
-    """The text of a Markdown source as rendered, its title, and the number of marked pictures."""
+    """The text of a Markdown source as rendered, its title, and the number of placeholders."""
 
     text: str
     title: str
@@ -127,7 +127,7 @@ def seen_markdown(source: str) -> SeenMarkdown:
 
 
 def _front_matter(source: str) -> re.Match[str] | None:
-    """Match the settings at the top of a file; None if a rule ("---") merely precedes its text."""
+    """Match the front matter of a file; None if the file merely begins with a rule ("---")."""
     if toml := _TOML_FRONT_MATTER.match(source):
         return toml
     yaml = _FRONT_MATTER.match(source)
@@ -135,7 +135,7 @@ def _front_matter(source: str) -> re.Match[str] | None:
 
 
 def _number_items(tokens: list["Token"], lines: list[str]) -> None:
-    """Give list items the numbers that a rendered page shows, which may differ from the source."""
+    """Give list items the numbers that a rendered page shows; the source may have other numbers."""
     numbers: list[int] = []
     for token in tokens:
         if token.type in ("ordered_list_open", "bullet_list_open"):
@@ -163,7 +163,7 @@ def _first_heading(tokens: list["Token"]) -> str:
 
 
 class _Prose:
-    """Returns prose as a rendered page shows it, and counts the pictures that become marks."""
+    """Returns prose as a rendered page shows it, and counts pictures (shown as placeholders)."""
 
     def __init__(self) -> None:
         self.pictures = 0
@@ -194,7 +194,7 @@ class _Prose:
         return "\n".join(seen_blocks)
 
     def inline(self, line: str) -> str:
-        """Return a line of a paragraph as it is shown; code in it is kept unchanged."""
+        """Return a line of a paragraph as it is shown, with its code unchanged."""
         pieces: list[str] = []
         place = 0
         for code in _CODE_SPAN.finditer(line):
@@ -232,9 +232,9 @@ class _Prose:
         return mark("image", words)
 
     def _image_of_tag(self, tag: re.Match[str]) -> str:
-        """Return the mark for a picture in HTML.
+        """Return the placeholder for a picture in HTML.
 
-        It is empty for decorative pictures, which have an empty alternative text.
+        It is empty for decorative pictures, whose alternative text is empty.
         """
         words = _ALTERNATIVE.search(tag[0])
         return "" if words and not words[2].strip() else self._image_mark(words[2] if words else "")
@@ -267,5 +267,5 @@ def _without_comments(text: str) -> str:
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
-    """Remove the text in the pattern's group ``gone``; other matches are code and are kept."""
+    """Remove the text in the group ``gone``; matches without this group are code and are kept."""
     return pattern.sub(lambda match: "" if match["gone"] else match[0], text)

@@ -32,8 +32,8 @@ _DEEPEST = 20
 """Maximum depth of nested messages and groups of parts. Emails in long threads are nested less
 deeply.
 """
-_NAMES_NOTED = 10  # attachments named in a note
-_LONGEST_NAME = 120  # characters of an attachment's name
+_NAMES_NOTED = 10  # Maximum number of attachments named in a note.
+_LONGEST_NAME = 120  # Maximum number of characters of an attachment's name.
 _LONGEST_HEADER = 10_000
 """Maximum number of characters in a header. The time that the standard library needs to decode a
 header is quadratic in its length.
@@ -45,13 +45,13 @@ _Part: TypeAlias = "Message[str, Any]"
 def read_message(data: bytes) -> RichText:
     """Return the headers and body of an email, with its subject as title.
 
-    If the body is included both as plain text and with a layout, the version with a layout is read.
-    A forwarded message appears in its place with its own headers, and a picture is replaced with a
-    placeholder. Attachments are named at the end but not read.
+    If the body is included both as plain text and as formatted text, the formatted text is read. A
+    forwarded message appears at its place with its own headers, and pictures are replaced with
+    placeholders. Attachments are named at the end but not read.
 
     Raises:
         UnreadableError: The file is not an email, or the whole email is encrypted. A single
-            encrypted part is an attachment.
+            encrypted part counts as an attachment.
     """
     message = message_from_bytes(data)
     if not any(message.get(name) is not None for name in (*_SHOWN_HEADERS, "MIME-Version")):
@@ -130,7 +130,7 @@ class _Walk:
         kind, subtype = part.get_content_maintype(), part.get_content_subtype()
         if kind == "image" and part.get_content_disposition() == "inline":
             if part.get("Content-ID") is not None:
-                return False  # displayed where the text refers to it
+                return False  # a picture displayed where the text refers to it
             self._pieces.append(f"[image: {_name(part)}]")
             self._pictures += 1
             return True
@@ -161,8 +161,8 @@ def _parts(part: _Part) -> list[_Part]:
 def _shown_parts(group: _Part) -> list[_Part]:
     """Return the parts of a group that are displayed.
 
-    If they are versions of the same text, the best comes first. The others are used only if it is
-    empty.
+    If they are versions of the same text, the best comes first. The other versions are used only if
+    the best is empty.
     """
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
@@ -198,7 +198,7 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # if it is not UTF-8
+        return decode(part, charset or "windows-1252").text  # for bytes that are not UTF-8
     except UnreadableError:
         return part.decode("utf-8", "replace")
 

@@ -14,8 +14,8 @@ from conflictscore.retrieval.reading.texts import RichText, left_out_notes, mark
 def read_notebook(source: str) -> RichText:
     """Return the cells of a notebook in order, with each output after its code.
 
-    Hidden code and outputs are left out. A picture or interactive output becomes a mark, with a
-    note. The title is the first heading.
+    Hidden code and outputs are left out. A picture or interactive output is replaced with a
+    placeholder, with a note. The title is the first heading.
 
     Raises:
         UnreadableError: The file is not a notebook.
@@ -31,7 +31,7 @@ def read_notebook(source: str) -> RichText:
 
 
 class _Cells:
-    """Reads the cells of a notebook and counts the content that has no words."""
+    """Reads the cells of a notebook, and counts content without words."""
 
     def __init__(self) -> None:
         self._pictures = 0
@@ -66,10 +66,10 @@ class _Cells:
             yield from (self._output(_mapping(output)) for output in outputs)
 
     def _output(self, output: Mapping[str, Any]) -> str:
-        """Return an output's text in the form that a notebook shows.
+        """Return an output's text in the format that a notebook shows.
 
-        Jupyter shows the first of these forms that the output has: HTML, Markdown, a picture, plain
-        text.
+        Jupyter shows the first of these formats that the output has: HTML, Markdown, a picture,
+        plain text.
         """
         if output.get("output_type") == "error":
             return f"{output.get('ename')}: {output.get('evalue')}"
@@ -86,7 +86,7 @@ class _Cells:
         return text
 
     def _laid_out(self, forms: Mapping[str, Any]) -> str:
-        """Return the text of an output's HTML or Markdown; empty if it has neither."""
+        """Return the text of an output's HTML or Markdown; empty if the output has neither."""
         if html := _joined(forms.get("text/html")):
             try:
                 whole = whole_text(html)
@@ -102,7 +102,7 @@ class _Cells:
 
 
 def _overwritten(text: str) -> str:
-    """Return a printed text without what later text on the line overwrote (progress bars)."""
+    """Return a printed text without the text that was overwritten on its line (progress bars)."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
@@ -111,7 +111,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _joined(source: object) -> str:
-    """Return a text of a notebook, which may be stored as a whole or line by line."""
+    """Return a text in a notebook, which may be stored as one string or as a list of lines."""
     if isinstance(source, list):
         return "".join(line for line in source if isinstance(line, str))
     return source if isinstance(source, str) else ""

@@ -26,10 +26,10 @@ from conflictscore.retrieval.reading.texts import (
 from conflictscore.retrieval.shaping.formulas import raised
 from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 
-# Elements that are not read where they occur: deleted text, settings, and text that is shown
+# Elements that are not read at their place: deleted text, settings, and text that is shown
 # elsewhere or not at all. "title" and "desc" are the alternative text of pictures, which is read
-# with the picture. "ruby-text" is the pronunciation of the words below it. "covered-table-cell"
-# lies under a merged cell.
+# with the picture. "ruby-text" is the pronunciation above a word. "covered-table-cell" is a cell
+# that a merged cell covers.
 _LEFT_OUT = frozenset(
     (
         "tracked-changes", "forms", "sequence-decls", "variable-decls", "user-field-decls",
@@ -38,8 +38,8 @@ _LEFT_OUT = frozenset(
         "table-column", "table-columns", "table-header-columns", "covered-table-cell", "glue-point",
     )
 )  # fmt: skip
-_MOST_REPEATED = 200  # copies of a repeated cell or space; files state millions for empty columns
-_DEEPEST = 100  # levels of nesting; a deeper file would exceed Python's limit on recursion
+_MOST_REPEATED = 200  # Copies of a repeated cell or space; files declare millions of empty columns.
+_DEEPEST = 100  # Nesting depth; a deeper file would exceed Python's recursion limit.
 
 
 def read_odt(data: bytes) -> RichText:
@@ -50,7 +50,7 @@ def read_odt(data: bytes) -> RichText:
     appear once.
 
     Raises:
-        UnreadableError: The file is locked by a password.
+        UnreadableError: The file is protected by a password.
         ValueError: The file is not an .odt file, unpacks to more than 100 MB, or declares entities.
         Exception: The file is damaged.
     """
@@ -103,7 +103,7 @@ class _Walk:
     def _margins(self, kind: str) -> str:
         """Return the lines of headers or footers, without repetitions or bare page numbers."""
         pages = children(child(self._style_part, "master-styles"))
-        # first pages and left pages may have a header of their own
+        # first pages and left pages may have headers of their own
         names = (kind, f"{kind}-first", f"{kind}-left")
         parts = [
             part
@@ -153,7 +153,7 @@ class _Walk:
         return f"<p{_css(look)}>{escape(number) if text.strip() else ''}{text}</p>"
 
     def _list(self, element: Element, depth: int, style: str, level: int) -> Iterator[str]:
-        """Yield the blocks of a list; a nested list without a style has the outer list's."""
+        """Yield the blocks of a list; a nested list without a style uses the outer list's style."""
         own_style = attribute(element, "style-name") or ""
         if level == 1 or own_style not in ("", style):
             style = own_style
@@ -276,12 +276,12 @@ class _Walk:
 
 
 def _is_left_out(element: Element) -> bool:
-    """Whether an element is left out where it occurs; the field of the file's title is not."""
+    """Whether an element is left out at its place; a field that shows the file's title is kept."""
     return name_of(element) in _LEFT_OUT and not element.tag.endswith(_TITLE_FIELD)
 
 
 def _is_hidden(element: Element) -> bool:
-    """Whether a section or field is hidden, always or because its condition holds."""
+    """Whether a section or field is hidden, either always or because its condition holds."""
     return attribute(element, "display") == "none" or attribute(element, "is-hidden") == "true"
 
 
@@ -292,7 +292,7 @@ def _form_parts(content: Element) -> Iterator[Element]:
 
 
 def _state(control: Element) -> str:
-    """Return what a control of a form shows: its state or text, and its label."""
+    """Return what a form control shows: its state or text, and its label."""
     kind, label = name_of(control), attribute(control, "label") or ""
     if kind in ("checkbox", "radio"):
         states = (attribute(control, f"current-{name}") for name in ("state", "selected"))
@@ -326,6 +326,6 @@ def _css(look: Look) -> str:
 
 
 def _count(text: str | None) -> int:
-    # six digits express _MOST_REPEATED, and a hostile file may contain many more
+    # six digits are enough for _MOST_REPEATED; a hostile file may contain many more
     is_number = bool(text) and (text or "").isascii() and (text or "").isdecimal()
     return max(1, min(int((text or "")[:6]), _MOST_REPEATED)) if is_number else 1

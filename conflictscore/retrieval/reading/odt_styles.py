@@ -12,7 +12,7 @@ _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next."""
 _LEVEL_STYLES = ("list-level-style-number", "list-level-style-bullet", "outline-level-style")
 _GROUNDS = ("text", "paragraph", "table-cell", "graphic")
-# OpenDocument's codes for forms of numbers.
+# OpenDocument's codes for numbering styles.
 _NUMBERS: dict[str, Callable[[int], str]] = {
     "1": str,
     "a": letters,
@@ -23,7 +23,7 @@ _NUMBERS: dict[str, Callable[[int], str]] = {
 
 
 class Look(NamedTuple):
-    """How a style shows text; ``position`` is the mark for a superscript or subscript."""
+    """How a style shows text; ``position`` is "^" for a superscript and "_" for a subscript."""
 
     is_hidden: bool = False
     is_struck: bool = False
@@ -110,7 +110,7 @@ class ListNumbers:
         self._counts: dict[int, int] = {}
 
     def mark(self, level: int, start: str | None = None) -> str:
-        """Return the mark of the next item at a level (from 1); empty for bullets."""
+        """Return the label of the next item at a level (from 1); empty for bullets."""
         for deeper in [each for each in self._counts if each > level]:
             del self._counts[deeper]
         style = self._levels.get(str(level))
@@ -132,7 +132,7 @@ class ListNumbers:
 
 
 def _answer(style: Element) -> str:
-    """Return a bullet that says yes or no, and a space; empty for other bullets."""
+    """Return a bullet that means yes or no, followed by a space; empty for other bullets."""
     properties = child(style, "text-properties")
     font = attribute(properties, "font-name") or attribute(properties, "font-family") or ""
     sign = answer_of(font, attribute(style, "bullet-char") or "")

@@ -8,10 +8,10 @@ from xml.etree import ElementTree  # safe, since entities are rejected below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
-_OLE = b"\xd0\xcf\x11\xe0"  # the first bytes of the format that Office used before 2007
+_OLE = b"\xd0\xcf\x11\xe0"  # the first bytes of the file format that Office used before 2007
 _LARGEST_UNPACKED = 100_000_000
-"""Maximum number of bytes in all unpacked parts. Parsing this much XML uses all the memory of a
-child process."""
+"""Maximum number of bytes in all unpacked parts. Parsing this much XML uses all the memory that a
+child process may use."""
 _FALSE = ("0", "false", "off", "none")  # values that turn a property off
 
 
@@ -37,7 +37,7 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        letters = data.replace(b"\0", b"")  # without the zero bytes of UTF-16
+        letters = data.replace(b"\0", b"")  # zero bytes removed, so that UTF-16 is searched too
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above
@@ -86,8 +86,8 @@ def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
         usual: The main part's usual name, which is used if the file does not name one.
 
     Raises:
-        ValueError: The file unpacks to more than 100 MB, or has the format used before 2007. Files
-            with a password also have that format.
+        ValueError: The file unpacks to more than 100 MB, or has the format used before 2007, which
+            files with a password also have.
     """
     if data.startswith(_OLE):
         raise ValueError(

@@ -26,31 +26,32 @@ from conflictscore.retrieval.reading.pdfium_calls import address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
-"""Characters that pdfium inserts where a word is hyphenated at the end of a line."""
+"""Characters that pdfium inserts into a word that is hyphenated at the end of a line."""
 # A hyphen that divides a word at the end of a line.
 _LINE_END = re.compile(rf"[-\u2010{_HYPHENS}](?:\n|(?<=[{_HYPHENS}]) ?)")
 _WORD = re.compile(r"\w*+")
-_LONGEST_WORD = 60  # characters that are read before a hyphen; the bound keeps the time linear
+_LONGEST_WORD = 60  # characters read before a hyphen; bounded, so that the time stays linear
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.
 _SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Matches half of a character beyond Unicode's first plane, which pdfium counts as two."""
+"""Matches half of a character beyond Unicode's first plane; pdfium counts such a character as
+two."""
 _FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
-"""Matches Arabic letters in the form that they have at one place in a word."""
+"""Matches Arabic presentation forms: letters in the shape that they have at one place in a word."""
 _CODE = frozenset("&<>=\\$")
-"""Signs before a word that show that it is part of code."""
+"""Characters before a word that show that the word is part of code."""
 _SAMPLE = 1_000
 """Number of characters that are cleaned first to find out whether a file has any text."""
 _LONGEST_VALUE = 100_000
 """Maximum size of a form field's value, in bytes."""
 _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
-"""Two PDF operators between texts, as some programs write them (without a space), and their usual
-form.
+"""Two PDF operators between texts: first as some programs write them, without a space, then in
+their usual form.
 
-The first form is replaced with the second. Ghostscript accepts the first form, too. The replacement
-has the same length, since a PDF refers to positions by byte offset.
+The first form, which Ghostscript also accepts, is replaced with the second. The replacement has the
+same length, since a PDF refers to positions by byte offset.
 """
 
 
@@ -59,8 +60,8 @@ def read_pdf(data: bytes) -> RichText:
 
     Superscript and subscript digits are marked (10^6, H_2O), hyphenated words are joined, and
     columns are read one after another. Each row of a table becomes a line, with separators between
-    the cells, which are divided by lines or by wide white space. Text that is not visible on the
-    pages is left out; running heads and watermarks appear once.
+    its cells. Cells are recognised by lines or wide white space between them. Text that is not
+    visible on the pages is left out; running heads and watermarks appear once.
 
     Raises:
         ImportError: pypdfium2 is not installed.
@@ -107,7 +108,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
-        # each once: all buttons of a choice have the same value
+        # without repetitions, since all buttons of a choice have the same value
         values.append("\n".join(dict.fromkeys(_form_values(page))))
         page.close()
     texts: list[str] = []
@@ -142,7 +143,7 @@ def _is_dynamic_form(file: Any) -> bool:
         return True
     if pdfium.FPDF_GetFormType(file) == pdfium.FORMTYPE_NONE:
         return False
-    # A viewer without support for dynamic forms shows this one page.
+    # The page that viewers show if they do not support dynamic forms.
     return len(file) == 1 and "Please wait..." in file[0].get_textpage().get_text_bounded()[:200]
 
 
@@ -186,8 +187,8 @@ def _undivided(text: str) -> str:
 def _divides(before: str, after: str, hyphen: str) -> bool:
     """Whether the hyphen at the end of a line belongs to a word.
 
-    A dash does not, and neither does the hyphen in "10-$20". pdfium inserts its own signs only
-    within words.
+    A dash does not, and neither does the hyphen in "10-$20". The characters that pdfium inserts
+    always do, since it inserts them only within words.
     """
     return bool(before and (after or hyphen in _HYPHENS))
 
@@ -200,7 +201,7 @@ def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:
 
 
 def _is_compound(before: str, after: str, words: set[str]) -> bool:
-    """Whether two parts of a longer compound are words: both occur separately in the text."""
+    """Whether two parts of a longer compound both occur as separate words in the text."""
     both_are_words = {before.lower(), after.lower()} <= words
     return both_are_words and f"{before}{after}".lower() not in words
 
@@ -223,7 +224,7 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
     walls = _walls(tables)
     page_runs = [*PageRuns(page, sight.may_be_unseen, walls)]
     if tables:
-        # the lines of a drawing or a frame divide no text, so runs divided there are joined again
+        # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]
         tables = [table for table in tables if table.fits(page_lines)]
         walls = _walls(tables)
@@ -237,7 +238,7 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
 
 
 def _walls(tables: Sequence[Grid]) -> Walls | None:
-    """Return a function that gives the vertical lines of tables at a height, if there are any."""
+    """Return a function that gives the vertical table lines at a height; None without tables."""
     if not tables:
         return None
     if len(tables) == 1:
@@ -271,7 +272,7 @@ def _form_values(page: Any) -> Iterator[str]:
 
 
 def _string(getter: Callable[..., int], *where: Any) -> str:
-    """Return a text that pdfium writes into a buffer as null-terminated UTF-16."""
+    """Return the text that a pdfium function writes into a buffer as null-terminated UTF-16."""
     size = getter(*where, None, 0)
     if not 2 < size <= _LONGEST_VALUE:
         return ""

@@ -12,15 +12,17 @@ from typing import NamedTuple
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
-"""Minimum number of lines in columns of text, and minimum average number of words on each side.
+"""Minimum number of lines in columns of text, and minimum average number of words on each side of
+the gap.
 
-The lines must have a gap at the same place. Lines with fewer words are treated as a table.
+All the lines must have a gap at the same place. Lines with fewer words are treated as a table.
 """
 _WIDE = 2.5
 """Minimum white space between the columns of a table with only two rows, relative to the font
 size."""
 _GUTTER = 0.6
-"""Minimum white space between columns when all rows are overlaid, relative to the font size."""
+"""Minimum white space between columns if all rows are laid over one another, relative to the font
+size."""
 _LEAST_ROWS = 3
 """Minimum number of rows in a table whose gaps are narrower than ``_WIDE``."""
 _MOST_COLUMNS = 60  # a block with more gaps at the same places is a drawing, not a table
@@ -28,7 +30,7 @@ _LEAST_NUMBERS = 4
 """Minimum number of numbered lines on a page that has line numbers."""
 _NUMBERED_WORDS = 4
 """Minimum average number of words in a numbered line; rows of a table have fewer words."""
-_STEPS = (1, 2, 5, 10)  # differences between successive line numbers that programs use
+_STEPS = (1, 2, 5, 10)  # usual differences between successive line numbers
 _PITCH = 3.5
 """Maximum distance between the rows of a table, as a multiple of the font size."""
 
@@ -76,7 +78,7 @@ def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
 def _follows(above: SegmentLine, line: SegmentLine) -> bool:
     pitch = above[0].y - line[0].y
     size = max(above[0].size, line[0].size)
-    # a line up to half a font size higher also follows; chosen by hand
+    # a line may be up to half a font size higher than the one before; chosen by hand
     return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
 
 
@@ -108,7 +110,7 @@ def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:
 
 
 def _spans(rows: list[SegmentLine]) -> list[tuple[float, float]]:
-    """Return the left and right edges of the areas that cells cover if all rows are overlaid.
+    """Return the left and right edges of the areas that the cells of all rows together cover.
 
     Rows with few cells are ignored, since their cells often span several columns.
     """
@@ -137,7 +139,7 @@ def _is_text_in_columns(block: list[SegmentLine]) -> bool:
 
 
 def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | None:
-    """Return the index of a segment's column; None if the segment spans several."""
+    """Return the index of a segment's column; None if the segment spans several columns."""
     within = [
         number
         for number, (start, end) in enumerate(columns)
@@ -184,7 +186,7 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
 
 
 def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
-    """Whether numbers are line numbers, which stand beside lines of prose."""
+    """Whether numbers are line numbers, that is, stand beside lines of prose."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return False
     return _are_beside(numbers, text)

@@ -21,7 +21,7 @@ _BARS = 3
 _MOST_COMPARISONS = 100_000
 """Maximum number of comparisons of shapes with text on a page, to limit the time."""
 _BACKGROUND = 0.6
-"""Share of a page; a shape that covers more of the page is its background."""
+"""Maximum share of a page that a shape may cover; a larger shape is the page's background."""
 
 
 def drawings(
@@ -33,7 +33,7 @@ def drawings(
     """Return the areas of a page's drawings.
 
     ``texts`` are the positions of texts: a shape around a text is a frame or a background.
-    ``elsewhere`` are areas that are marked or read already, such as images and tables.
+    ``elsewhere`` are areas that have a placeholder or are read already, such as images and tables.
     """
     own = [
         shape for shape in _without_text(shapes, page_size, texts) if not _is_in(shape, elsewhere)
@@ -57,7 +57,7 @@ def _without_text(
         high = bisect_right(heights, shape.area.top)
         comparisons += high - low
         if comparisons > _MOST_COMPARISONS:
-            return  # the other shapes leave no mark
+            return  # the remaining shapes are ignored
         if shape.area.width * shape.area.height < most and not any(
             shape.area.holds(x, y) for y, x in by_height[low:high]
         ):

@@ -1,8 +1,8 @@
 """Finds the ruled tables of a PDF page, and puts the text inside them into rows and cells.
 
 A table is a group of vertical and horizontal lines that meet. Cells without a line between them
-form one cell. A short text is repeated in each row of such a cell, in its first column; its other
-columns stay empty.
+form one cell. If such a cell spans several rows, a short text is repeated in each row. The text is
+put in the cell's first column, and the other columns of the cell are empty.
 
 The limits in this module were chosen by hand.
 """
@@ -23,16 +23,16 @@ _NEAR = 3.0
 """Maximum distance, in points, between lines that coincide."""
 _MEET = 6.0
 """Maximum distance, in points, between lines that meet; cells may have white space around them."""
-_LEAST_CELL = 8.0  # points; in a narrower or lower cell, there is no room for text
+_LEAST_CELL = 8.0  # in points; a narrower or lower cell has no room for text
 _MOST_COMPARISONS = 200_000
 """Maximum number of pairs of lines that are compared on a page, to limit the time."""
-_MOST_COLUMNS, _MOST_ROWS = 60, 300  # more lines are a drawing, not a table
+_MOST_COLUMNS, _MOST_ROWS = 60, 300  # with more lines, it is a drawing
 _FILLED, _FILLED_ROWS = 0.4, 0.6
 """Minimum share of a table's cells, and of its rows, that contain words; drawings have fewer."""
 _MOST_LINES, _MOST_CHARACTERS = 6, 400
 """Maximum number of lines and characters in a cell. A frame around a longer text is not a cell."""
 _LONGEST_REPEATED = 60
-"""Maximum number of characters of a cell that is repeated in each row that it spans."""
+"""Maximum number of characters in a cell whose text is repeated in each row that the cell spans."""
 _PROSE_WORDS = 2.0
 """Minimum average number of words in the lines of a cell that contains wrapped text."""
 _MIDDLE = 0.3
@@ -56,7 +56,7 @@ class Grid:
     """
 
     def __init__(self, vertical: Sequence[Area], horizontal: Sequence[Area]) -> None:
-        """Make the grid from all its lines; lines that almost coincide become one."""
+        """Build the grid from the lines; lines that almost coincide are merged."""
         lefts = [_x(line) for line in vertical] + [line.left for line in horizontal]
         rights = [_x(line) for line in vertical] + [line.right for line in horizontal]
         bottoms = [_y(line) for line in horizontal] + [line.bottom for line in vertical]
@@ -83,9 +83,9 @@ class Grid:
     def fits(self, lines: Iterable[Sequence[Segment]]) -> bool:
         """Whether the lines of text on a page are arranged as in a complete table.
 
-        They are not if text stands beside the table, if a cell contains a long text or white space
-        that divides columns, or if too few cells contain words. The table may then be part of a
-        larger one without lines, or a drawing.
+        That is not so if there is text beside the table, if a cell contains a long text or white
+        space that divides columns, or if too few cells contain words. The lines may then be a
+        drawing, or part of a larger table without lines.
         """
         by_cell: dict[_Cell, list[Segment]] = {}
         for line in lines:
@@ -100,7 +100,7 @@ class Grid:
         return self._has_enough([cell for cell, texts in by_cell.items() if _has_words(texts)])
 
     def _has_enough(self, filled: Sequence[_Cell]) -> bool:
-        """Whether enough cells and rows contain words, and two rows have two such cells each."""
+        """Whether enough cells and rows contain words, and two rows have two cells with words."""
         places = itertools.product(range(len(self.rows) - 1), range(len(self.columns) - 1))
         cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
         counts = Counter(cell.row for cell in filled)
@@ -157,10 +157,10 @@ class Grid:
         by_cell: Mapping[_Cell, Sequence[Segment]],
         chosen: Sequence[float] | None,
     ) -> str:
-        """Return the text of a row in one column; if lines are ``chosen``, only what is on them."""
+        """Return a row's text in one column; with ``chosen`` lines, only what is on those lines."""
         cell = cells[column]
         if column and cells[column - 1] == cell:
-            return ""  # the text is in the first column of a wide cell
+            return ""  # a wide cell has its text in its first column
         segments = sorted(by_cell.get(cell, ()), key=lambda each: (-each.y, each.x))
         if chosen is not None and self._is_low(cell):
             segments = [each for each in segments if _is_near(each.y, chosen)]
@@ -172,18 +172,18 @@ class Grid:
         return self._leader.get(_Cell(cell.row + 1, cell.column)) != cell
 
     def _row(self, y: float) -> int:
-        above = bisect_right(self.rows, -y, key=lambda row: -row)  # they are in descending order
+        above = bisect_right(self.rows, -y, key=lambda row: -row)  # rows are in descending order
         return min(max(above - 1, 0), len(self.rows) - 2)
 
     def _column(self, x: float) -> int:
         return min(max(bisect_right(self.columns, x) - 1, 0), len(self.columns) - 2)
 
     def _of(self, cell: _Cell) -> _Cell:
-        """Return the upper left part of the cell that this part belongs to."""
+        """Return the upper left grid position of the cell that contains this position."""
         return self._leader.get(cell, cell)
 
     def _join_cells(self, vertical: Iterable[Area], horizontal: Iterable[Area]) -> None:
-        """Join the parts of the grid that no line separates, if they form a rectangle."""
+        """Merge grid positions that no line separates, if they form a rectangle."""
         walls, floors = self._walls(vertical), self._floors(horizontal)
         rows, columns = len(self.rows) - 1, len(self.columns) - 1
         for row in range(rows):
@@ -202,7 +202,7 @@ class Grid:
                     self._leader.setdefault(part, cell)
 
     def _walls(self, vertical: Iterable[Area]) -> set[_Cell]:
-        """Return the parts of the grid that have a line at their right side."""
+        """Return the grid positions with a line on their right."""
         walls: set[_Cell] = set()
         for line in vertical:
             column = _index(self.columns, _x(line)) - 1
@@ -212,7 +212,7 @@ class Grid:
         return walls
 
     def _floors(self, horizontal: Iterable[Area]) -> set[_Cell]:
-        """Return the parts of the grid that have a line below them."""
+        """Return the grid positions with a line below them."""
         floors: set[_Cell] = set()
         for line in horizontal:
             row = len(self.rows) - 2 - _index(self.rows[::-1], _y(line))
@@ -246,7 +246,7 @@ def _y(line: Area) -> float:
 
 
 def _merged(places: Iterable[float], least: float = _NEAR) -> list[float]:
-    """Return sorted positions, without those that almost coincide with the one before."""
+    """Return the positions in order, without those that almost coincide with the one before."""
     merged: list[float] = []
     for place in sorted(places):
         if not merged or place - merged[-1] > least:
@@ -266,10 +266,10 @@ def _is_near(y: float, chosen: Sequence[float]) -> bool:
 
 
 def _baselines(cells: Sequence[Sequence[Segment]]) -> list[list[float] | None]:
-    """Return the baselines of the lines into which a row is divided; ``[None]`` if it stays whole.
+    """Return the baselines of the lines into which a row is divided; ``[None]`` for no division.
 
-    If at least two cells have several lines at the same heights, each line is a row of its own, as
-    in a table without rules between its rows. But if all these cells contain several words per
+    If at least two cells have several lines at the same heights, each line is a separate row, as in
+    a table without lines between its rows. However, if all these cells contain several words per
     line, the lines are wrapped text.
     """
     heights_by_cell = [(_merged(segment.y for segment in cell), cell) for cell in cells]
@@ -331,7 +331,7 @@ def _join_crossing(groups: "_Groups", walls: Sequence[Area], floors: Sequence[Ar
 
 
 class _Groups:
-    """Groups of numbers that are joined pair by pair."""
+    """Groups of numbers (disjoint sets) that are merged pair by pair."""
 
     def __init__(self, count: int) -> None:
         self._parents = [*range(count)]
@@ -351,7 +351,7 @@ class _Groups:
 def laid_out_with_grids(
     lines: Iterable[Sequence[Segment]], tables: Sequence[Grid]
 ) -> list[PageLine]:
-    """Return the lines of a page in reading order; each table is placed where its first text is."""
+    """Return the lines of a page in reading order; each table is put where its first text is."""
     if not tables:
         return laid_out(lines)
     page_lines: list[PageLine] = []

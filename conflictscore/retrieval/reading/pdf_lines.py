@@ -20,7 +20,8 @@ _LEVEL = 0.02
 _NUMBER = re.compile(r"[\d+\u2212-]|[^\W\d_]{1,3}[\d+\u2212*/-]")
 """Matches the start of a superscript or subscript that is a number or a term (n+1)."""
 _BRACKET = re.compile(r"\([^()]{0,20}[\d+\u2212*/-]")
-"""Matches the start of a superscript in brackets; lower brackets may be large ones."""
+"""Matches the start of a superscript in brackets. Lowered brackets are not matched: they may be
+large ordinary ones."""
 _APART = 2.0
 """Maximum overlap, relative to the font size, of runs that belong to the same segment."""
 
@@ -40,7 +41,7 @@ class Segment(NamedTuple):
 
 @dataclass
 class _Part:
-    """A run in a line, the mark before it, and whether a space or a gap comes before both."""
+    """A run in a line, any "^" or "_" before it, and whether a space or a gap precedes both."""
 
     run: TextRun
     mark: str = ""
@@ -51,11 +52,11 @@ class _Part:
 def lines(runs: Iterable[TextRun], walls: Walls | None = None) -> Iterator[list[Segment]]:
     """Yield the lines of a page, each as a list of segments from left to right.
 
-    ``walls`` gives the vertical lines of tables at a height; they divide segments.
+    ``walls`` gives the vertical table lines at a height, which divide segments.
 
-    Superscripts and subscripts are marked if they are numbers, signs or terms, as in 10^6 and
-    x^n+1, or single letters, as in x^n or in a note. Raised groups of letters, as in 1st, are not
-    marked.
+    Superscripts and subscripts are marked with "^" and "_" if they are numbers, symbols or terms,
+    as in 10^6 and x^n+1, or single letters, as in x^n or in a note mark. Raised groups of letters,
+    as in 1st, are not marked.
     """
     line = _OpenLine()
     for run in runs:
@@ -74,10 +75,10 @@ def lines(runs: Iterable[TextRun], walls: Walls | None = None) -> Iterator[list[
 
 
 class _OpenLine:
-    """An unfinished line, to which runs are added.
+    """A line under construction, to which runs are added.
 
     ``base`` is the last run at the line's own height. ``ends_raised`` says whether superscripts or
-    subscripts follow it.
+    subscripts follow ``base``.
     """
 
     def __init__(self) -> None:
@@ -86,7 +87,7 @@ class _OpenLine:
         self.ends_raised = False
 
     def add(self, run: TextRun, *, is_raised: bool) -> None:
-        """Add the next run; its mark depends on the runs before it."""
+        """Add the next run; whether it is marked depends on the runs before it."""
         base = self.base
         if not is_raised:
             self._mark_letter()
@@ -117,7 +118,7 @@ class _OpenLine:
 
 
 def _separate(part: _Part, gap: float, *, is_raised: bool) -> None:
-    """Record whether a gap precedes a part, or white space at which pdfium breaks the line."""
+    """Record whether a part follows a gap, or white space at which pdfium breaks the line."""
     run = part.run
     part.apart = not -_APART * run.size < gap <= GAP * run.size
     part.spaced = part.spaced or (run.breaks and not is_raised and gap > SPACE * run.size)

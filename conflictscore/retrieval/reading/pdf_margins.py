@@ -18,10 +18,10 @@ _EDGE = 2
 _LEAST_LINES = 3
 """Minimum number of lines on a page that may have a running head."""
 _MOST_PLACES = 8
-"""Maximum number of positions that are remembered for each head, so that the time is linear in the
-number of pages. Left and right pages have two positions."""
+"""Maximum number of positions that are remembered for each running head, so that the time is linear
+in the number of pages. Left and right pages have different positions."""
 _SAME_PLACE = 3.0
-"""Maximum distance between the positions of the same head, in points."""
+"""Maximum distance, in points, between positions of a running head that count as the same."""
 # Page numbers such as "12", "- 12 -", "Page 12 of 40" and "第12页".
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|p\.|seite|página|pagina|str\.|стр\.|第)\s*+)?(?:[-–]\s*+)?\d{1,4}(?:\s*+[-–])?"
@@ -35,7 +35,7 @@ _NAMED_NUMBER = re.compile(
 )
 """Matches page numbers that a word or sign identifies; a bare number may be part of the text."""
 _ROMAN = {roman(number): number for number in range(1, 90)}
-"""Numbers of pages before the first chapter; further pages would need the letter c."""
+"""Roman numbers of pages before the first chapter; higher numbers would need the letter c."""
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
 """Matches a number at the beginning of a line, or at the end if the line is reversed."""
 _LARGE = 1.8
@@ -56,7 +56,7 @@ def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[Page
 
 
 def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
-    """Return the ids of lines at the edges of pages that are page numbers or repeated heads."""
+    """Return the ids of lines at page edges that are page numbers or repeated running heads."""
     offsets = _offsets(edges)
     drop: set[int] = set()
     earlier: dict[str, list[PageLine]] = defaultdict(list)
@@ -75,14 +75,14 @@ def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
 
 
 def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageLine]]) -> bool:
-    """Whether an earlier page has the same head at the same position."""
+    """Whether an earlier page has the same running head at the same position."""
     return bool(head) and any(_is_at(line, before) for before in earlier.get(head, ()))
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
     """Count the differences between bare numbers at the edges of pages and the pages' indices.
 
-    The difference is the same on each page for page numbers, but not for other numbers. Roman
+    For page numbers, the difference is the same on each page; for other numbers, it is not. Roman
     numbers are counted separately.
     """
     return Counter(
@@ -94,7 +94,7 @@ def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
 
 
 def _bare_number(text: str) -> tuple[bool, int] | None:
-    """Return whether a text is a Roman number, and the number; None if it is no page number."""
+    """Return whether a page number is Roman, and the number; None for other text."""
     text = text.strip()
     if text in _ROMAN:
         return True, _ROMAN[text]
@@ -174,7 +174,7 @@ def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
         round(text.y)
         for text in runs
         if text is not run
-        and text.size < run.size / 1.2  # clearly smaller; chosen by hand
+        and text.size < run.size / 1.2  # clearly smaller than the watermark; chosen by hand
         and low - usual < text.y < high
         and text.x < run.end
         and text.end > run.x

@@ -25,8 +25,8 @@ _TOUCHING = 2.0
 """Maximum distance, in points, between the parts of one image."""
 _THIN, _SHORTEST = 3.0, 5.0
 """Maximum thickness and minimum length, in points, of a line that may belong to a table."""
-_MOST_LINES = 3_000  # lines on a page that are kept; more are a drawing
-_MOST_SHAPES = 2_000  # other paths on a page that are kept
+_MOST_LINES = 3_000  # Maximum number of lines kept for a page; more lines are a drawing.
+_MOST_SHAPES = 2_000  # Maximum number of other paths that are kept for a page.
 _MARK = "[picture]"
 
 
@@ -54,14 +54,14 @@ class Area(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A path that is no straight line: its area, and the number of its points."""
+    """A path that is not a straight line: its area and number of points."""
 
     area: Area
     points: int
 
 
 class PageObjects:
-    """The objects of a page, as addresses.
+    """The objects of a page, as memory addresses or areas.
 
     Attributes:
         texts: The texts.
@@ -116,7 +116,7 @@ class PageObjects:
                 covers.append(area)
 
     def _is_line(self, path: int) -> bool:
-        """Whether a path is a thin line; records the line, and the sides of an empty rectangle."""
+        """Whether a path is a thin line; records it, and the sides of an empty rectangle."""
         area = self._area(path)
         if area is None or len(self.vertical) + len(self.horizontal) > _MOST_LINES:
             return False
@@ -149,7 +149,7 @@ class PageObjects:
         return Area(*self._floats) if self._calls.bounds(each, *self._places) else None
 
     def _is_filled(self, path: int) -> bool:
-        # pdfium writes a colour as four numbers: red, green, blue and opacity (the last one)
+        # pdfium writes a colour as four numbers: red, green, blue, and finally opacity
         fill, opacity = self._number_places[0], 3
         if not self._calls.draw_mode(path, fill, self._number_places[1]) or not self._numbers[0]:
             return False
@@ -193,7 +193,7 @@ def pictures(
 
 
 def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLine]:
-    """Insert a mark for each picture between a page's lines, at the gap where the picture is."""
+    """Insert a placeholder for each picture between a page's lines, where the picture is."""
     marked = list(lines)
     for area in sorted(areas, key=lambda area: -area.top):
         place = next(_places(marked, area), len(marked))
@@ -202,9 +202,10 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 
 
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
-    """Yield the indices at which a picture's mark fits.
+    """Yield the indices at which a picture's placeholder fits.
 
-    The line there is below the picture, and the line before it is above the picture or is a mark.
+    The line there is below the picture, and the line before it is above the picture or is a
+    placeholder.
     """
     middle = (area.top + area.bottom) / 2
     for place, line in enumerate(lines):

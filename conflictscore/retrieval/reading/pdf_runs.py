@@ -24,20 +24,21 @@ _WORD = re.compile(r"\S+")
 GAP = 1.0
 """Minimum white space in a line, relative to the font size, that may separate columns."""
 _LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
-"""Maps the codes of ligatures in TeX's fonts (OT1, then T1), which some PDFs do not translate, to
-Unicode."""
+"""Maps the codes of ligatures in TeX's fonts (OT1, then T1) to Unicode. Some PDFs do not map these
+codes themselves."""
 _LETTER = r"[^\W\d_]"
 _CODES = f"[{''.join(_LIGATURES)}]"
-# The code of a ligature beside a letter. Elsewhere, the same code may mean something else.
+# The code of a ligature next to a letter. Elsewhere, the same code may mean something else.
 _LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
 _UNKNOWN = re.compile("[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
-"""Matches signs whose font does not say what they mean; pdfium returns 0 or a code of the font."""
+"""Matches characters whose font does not define their meaning; pdfium returns 0 or the font's
+code."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
-The first is the assumed width of an average character, relative to the font size. Words that exceed
-the average width by the second factor are searched for gaps. The third determines how quickly the
-average is adapted to the page.
+The first is the assumed width of an average character, relative to the font size. Words wider than
+the average times the second parameter are searched for gaps. The third parameter determines how
+quickly the average adapts to the page.
 """
 SPACE = 0.14
 """Minimum white space between words drawn by different objects, relative to the font size."""
@@ -76,11 +77,12 @@ class TextRun(NamedTuple):
 Walls = Callable[[float], Sequence[float]]
 """A function that returns the positions of vertical lines at a height, in ascending order."""
 _TOUCHING = 1.5, 0.5
-"""Maximum overlap, in points, of a line with the text at its left and at its right."""
+"""Maximum overlap, in points, of a line with the text on its left, and with the text on its
+right."""
 
 
 def divides(walls: Sequence[float], left: float, right: float) -> bool:
-    """Return whether a vertical line stands between the end of a text and the start of another."""
+    """Return whether a vertical line lies between the end of one text and the start of the next."""
     place = bisect_left(walls, left - _TOUCHING[0])
     return place < len(walls) and walls[place] <= right + _TOUCHING[1]
 
@@ -92,8 +94,8 @@ class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
     ``may_be_unseen`` is called for each object that draws text. If it returns true, the object's
-    text becomes a separate run. ``walls`` gives the vertical lines of tables at a height; they
-    divide the text.
+    text becomes a separate run. ``walls`` gives the vertical table lines at a height, which divide
+    the text.
     """
 
     def __init__(
@@ -109,7 +111,7 @@ class PageRuns:
         self._walls = walls
         self._crop = page.get_cropbox()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
-        self._place = memoryview(place).cast("B").cast("d")  # much faster to read than the array
+        self._place = memoryview(place).cast("B").cast("d")  # faster to read than the array
         self._x_address = ctypes.addressof(place)
         self._y_address = self._x_address + ctypes.sizeof(ctypes.c_double)
         self._box = memoryview(box).cast("B").cast("f")
@@ -118,7 +120,7 @@ class PageRuns:
 
     @cached_property
     def text(self) -> str:
-        """Return the page's text, with one character for each character that pdfium counts."""
+        """Return the page's text, in which each character has the same index as in pdfium."""
         count = self._text_page.count_chars()
         buffer = (ctypes.c_char * (2 * count + 2))()
         units_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
@@ -132,7 +134,7 @@ class PageRuns:
         return _UNKNOWN.sub("\ufffd", text)
 
     def is_inserted(self, place: int) -> bool:
-        """Whether pdfium inserted a character, since the file contains only a distance."""
+        """Whether pdfium inserted a character for a distance in the file."""
         return bool(self._calls.is_generated(self._handle, place))
 
     def x(self, place: int) -> float:
@@ -191,9 +193,9 @@ class PageRuns:
             start = high
 
     def _even_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> list[TextRun]:
-        """Return the runs of a line if all of it is visible and at one height; otherwise none.
+        """Return the runs of a line that is all visible and at one height; empty for other lines.
 
-        Most lines qualify, and ``_uneven_runs`` would return the same runs more slowly.
+        Most lines are like this; ``_uneven_runs`` would return the same runs more slowly.
         """
         origin, place, handle = self._calls.origin, self._place, self._handle
         x_address, y_address, usual = self._x_address, self._y_address, self._usual
@@ -301,7 +303,7 @@ class PageRuns:
         return runs
 
     def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
-        """Yield the positions of words that a line of a table separates from the word before."""
+        """Yield the positions of words that a table line separates from the previous word."""
         right: float | None = None
         for word in _WORD.finditer(self.text, start, end):
             x = self.x(word.start())
@@ -328,7 +330,7 @@ class PageRuns:
         return SPACE * size < gap <= GAP * size or (overlaps and gap < -_OVERLAP * size)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
-        """Whether words are so wide, or so far to the left, that they may contain a gap."""
+        """Whether words may contain a gap, because they are unusually wide or run backwards."""
         ratio = step / (characters * size) if characters else 0.0
         if 0 <= ratio <= _WIDER * self._usual:
             self._usual += _LEARNT * (ratio - self._usual) if ratio > _USUAL / 2 else 0.0
@@ -357,8 +359,8 @@ class PageRuns:
             ):
                 cuts.append(word_start)
             before_start, before_end, before_x = word_start, word_end, x
-        # Wide words without a gap mean that the average is too low. It therefore moves slowly
-        # towards twice the usual width, and never beyond that.
+        # Wide words without a gap show that the average is too low. The average therefore moves
+        # slowly towards twice the usual width, and never beyond that.
         if not cuts and end - start > 1:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts

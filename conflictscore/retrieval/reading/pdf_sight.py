@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _UNPAINTED = (3, 7)
 """Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
-"""Limits (out of 255) beyond which text is doubtful; chosen by hand.
+"""Limits (out of 255) at which text may be invisible; chosen by hand.
 
 Text may be invisible on white if its red, green and blue all reach the first limit. Text may be
 invisible on any background if its opacity is at most the second limit.
@@ -40,13 +40,13 @@ _PIXELS = 1_800
 _SECONDS = 10.0
 """Maximum processor time, in seconds, for all images of a file's pages.
 
-After this time, doubtful text counts as visible, with a note on the file. A malicious file
-therefore takes no more time than this, and a harmless file loses no text.
+After this time, doubtful text counts as visible, with a note on the file. A malicious file is
+therefore limited to this time, and a harmless file loses no text.
 """
 # The following limits bound the time for a hostile file, and were chosen by hand.
 _MOST_OVERLAPPING = 20
-"""Maximum number of overlapping objects on a page that are removed one at a time, with an image for
-each."""
+"""Maximum number of overlapping objects on a page that are removed one at a time, with a new image
+for each."""
 _MOST_COMPARED = 400
 """Maximum number of doubtful runs on a page that are compared in pairs to find overlaps."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
@@ -93,7 +93,7 @@ class Sight:
         self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
 
     def look_at(self, objects: PageObjects) -> None:
-        """Examine the texts of the next page, all at once, which is faster than one by one."""
+        """Examine all texts of the next page at once, which is faster than one by one."""
         texts = objects.texts
         colours = (ctypes.c_uint * (4 * len(texts)))()
         start, size = ctypes.addressof(colours), ctypes.sizeof(colours)
@@ -172,11 +172,11 @@ class Sight:
         return False
 
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
-        """Return the objects of these runs that can be removed without changing how the page looks.
+        """Return those objects of these runs whose removal does not change how the page looks.
 
-        First, all objects are removed together. Where this changes the page, a text may still be
-        invisible if it overlaps other text with doubtful properties. Each such text is therefore
-        removed by itself.
+        First, all objects are removed together. If this changes the area of a text, that text may
+        still be invisible, because the change may come from an overlapping text. Each overlapping
+        text is therefore also removed by itself.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)
@@ -261,7 +261,8 @@ def _image(page: Any) -> "tuple[NDArray[np.int16], float]":
     """Return a grey-scale image of a page, from the top down, and its pixels per point."""
     import numpy as np
 
-    # 1.5 pixels per point (108 per inch) show text of ordinary size; more would only take time
+    # 1.5 pixels per point (108 per inch) show text of ordinary size; more pixels would only take
+    # longer
     scale = min(1.5, _PIXELS / max(1.0, *page.get_size()))
     bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
     return bitmap.to_numpy().astype(np.int16).reshape(bitmap.height, bitmap.width), scale
@@ -272,11 +273,11 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
     left, _, _, top = page.get_cropbox()
     if page.get_rotation():  # run positions ignore the page's rotation
         return differs
-    # Letters that are read from right to left, or that are turned, may lie beside these positions.
+    # Right-to-left or rotated letters may lie beside these positions.
     beside = run.size if run.end < run.x or abs(run.slope) > run.size / 2 else 0.0
     first, last = sorted((run.x, run.end))
     low, high = sorted((run.y, run.y + run.slope))
-    # The image is two pixels larger, since positions are rounded down. Descenders reach about a
+    # The cut-out is two pixels larger, since positions are rounded down. Descenders reach about a
     # third of the font size below the line.
     columns = (int((first - beside - left) * scale), int((last + beside - left) * scale) + 2)
     rows = (

@@ -1,7 +1,8 @@
-"""Puts the words of a PDF page into the order of reading, and the letters of a word together.
+"""Puts right-to-left words of a PDF page in reading order, and joins spaced-out letters of words.
 
-pdfium returns some right-to-left words as they are drawn, from left to right, and puts spaces
-between letters that are drawn far apart. The limits in this module were chosen by hand.
+pdfium returns the letters of some right-to-left words from left to right, as they are drawn. It
+also puts spaces between letters that are drawn far apart. The limits in this module were chosen by
+hand.
 """
 
 import re
@@ -13,15 +14,15 @@ _RIGHT_TO_LEFT = re.compile(
 )
 """Matches words in Hebrew and Arabic letters."""
 _MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670]+)(.)")
-"""Matches vowel signs, and the letter after them."""
+"""Matches vowel signs and the letter after them."""
 _SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
 _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""
 JOINER = "\u2060"
 """Replaces a space that is to be removed, so that the text keeps its length."""
 _FARTHEST, _WIDER = 1.0, 0.14
-"""Maximum distance of letters in a word, and minimum further distance between two words, relative
-to the font size."""
+"""Maximum distance between letters of a word, and minimum additional distance between two words,
+both relative to the font size."""
 
 
 class Glyphs(Protocol):
@@ -40,12 +41,12 @@ class Glyphs(Protocol):
         ...
 
     def is_inserted(self, place: int) -> bool:
-        """Whether a character is not in the file."""
+        """Whether pdfium inserted a character that is not in the file."""
         ...
 
 
 def with_whole_words(text: str, glyphs: Glyphs) -> str:
-    """Return the text of a page with its words in order and in one piece.
+    """Return the text of a page with right-to-left words in order and spaced-out words joined.
 
     The text keeps its length: a space that is removed becomes ``JOINER``.
     """
@@ -66,7 +67,7 @@ def with_whole_words(text: str, glyphs: Glyphs) -> str:
 
 
 def _closed_up(letters: str, start: int, glyphs: Glyphs) -> str:
-    """Join letters that are drawn with wide spaces, as in some headings.
+    """Join letters that are drawn far apart, as in some headings.
 
     A space that is in the file, or that is wider than the others, still separates words. If there
     is no such space, nothing is joined, since the letters may be a list.

@@ -15,7 +15,7 @@ class Calls:
     """The pdfium functions, with addresses declared as integers."""
 
     def __init__(self) -> None:
-        """Look up the functions; raises ImportError without pypdfium2."""
+        """Look up the functions; raises ImportError if pypdfium2 is not installed."""
         import pypdfium2.raw as pdfium
 
         def plain(name: str, result: Any, *arguments: Any) -> Any:
@@ -57,5 +57,5 @@ def calls() -> Calls:
 
 
 def address(handle: Any) -> int:
-    """Return the address in a pointer of pypdfium2."""
+    """Return the address that a pypdfium2 pointer holds."""
     return ctypes.cast(handle, _ADDRESS).value or 0

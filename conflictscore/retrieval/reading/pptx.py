@@ -1,8 +1,8 @@
 """Reads the slides of a PowerPoint file as they are shown, each followed by its speaker notes.
 
 This module reads the parts of the file itself, since the available libraries lose some of the
-content. We tried markitdown on ten small presentations, each of which tests one rule. It read two
-of them as PowerPoint shows them.
+content. We tried markitdown on ten small presentations, each of which tests one rule. It read only
+two of them as PowerPoint shows them.
 """
 
 from collections import Counter
@@ -141,7 +141,7 @@ class _Slides:
                 return  # the layout hides what its master draws
 
     def _new(self, lines: Iterable[str]) -> list[str]:
-        """Return the lines that have not yet appeared among the repeated texts."""
+        """Return the lines that have not appeared yet among the repeated texts."""
         new_lines = [line for line in lines if line not in self._repeated]
         self._repeated.update(new_lines)
         return new_lines
@@ -201,7 +201,7 @@ def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Sh
 
 
 def _placeholder(element: Element) -> tuple[str, str]:
-    """Return the kind and number of the placeholder that a shape fills; empty if it fills none."""
+    """Return the kind and number of the placeholder that a shape fills; empty if there is none."""
     properties = next((each for each in element if name_of(each).startswith("nv")), None)
     placeholder = child(properties, "nvPr", "ph")
     if placeholder is None:
@@ -237,6 +237,6 @@ def _box(element: Element) -> _Box | None:
 
 
 def _number(element: Element | None, name: str, default: int) -> int:
-    # twelve characters are enough for any place on a slide; a hostile file may contain many more
+    # twelve characters suffice for any place on a slide; a hostile file may contain many more
     text = (attribute(element, name) or "")[:12]
     return int(text) if text.removeprefix("-").isdecimal() and text.isascii() else default

@@ -1,6 +1,6 @@
 """Reads tables (.csv) and JSON lines (.jsonl), in which each row is a document.
 
-It understands the forms that these tools write: spreadsheets, pandas, LangChain, LlamaIndex,
+It understands the formats that these tools write: spreadsheets, pandas, LangChain, LlamaIndex,
 Haystack, Pyserini and Elasticsearch. An unusable row is left out with a note, without affecting
 other rows. A file without a usable row is rejected, and the error describes its first unusable row.
 """
@@ -25,18 +25,18 @@ from conflictscore.retrieval.reading.delimited_rows import (
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
-"""Names that a row's column may share with a field of :class:`~conflictscore.records.Document`."""
+"""Names of columns that are also fields of :class:`~conflictscore.records.Document`."""
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
-"""Names of a row's metadata, as LangChain, Haystack and LlamaIndex write them."""
+"""Names under which LangChain, Haystack and LlamaIndex store a row's metadata."""
 _DEEPEST_TEXT = 3
-"""Maximum number of nested objects around the text; LangChain, LlamaIndex and Elasticsearch have
+"""Maximum number of nested objects around the text; LangChain, LlamaIndex and Elasticsearch write
 two."""
 _NOTES_PER_FILE = 20
-"""Maximum number of rows with a note of their own; further rows are only counted."""
+"""Maximum number of rows that get a separate note; further rows are only counted."""
 _MOST_EXTENDED = 20
-"""Maximum number of attempts to read a damaged line as an object that continues on further lines.
+"""Maximum number of attempts to read a damaged line as an object that continues on the next lines.
 
-Each failed attempt scans the rest of the file.
+Each failed attempt scans the file to its end.
 """
 
 
@@ -58,7 +58,7 @@ class _Faults:
             self._notes.append(Note(kind, reason))
 
     def close(self) -> None:
-        """Add a note with the number of rows that have no note of their own."""
+        """Add a note with the number of rows that got no separate note."""
         if (more := self._count - _NOTES_PER_FILE) > 0:
             sentence = f"{self._file}: {more} more rows were left out or repaired"
             self._notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
@@ -139,7 +139,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
     last = len(table.columns) - 1
     cells = [clean_text(cell) for cell in row.cells]
     while len(cells) > last + 1 and not cells[-1]:
-        cells.pop()  # tools that end each line with a separator make an empty last cell
+        cells.pop()  # some tools end each line with a separator, which makes an empty last cell
     if len(cells) <= last + 1:
         return cells
     sentence = f"the row has {len(cells)} cells, but the header has {last + 1}"
@@ -149,7 +149,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
     faults.add(
         f"{row.where}: {sentence}; the last cells were read as one text", NoteKind.ROW_MENDED
     )
-    # unchanged: a space after each separator would turn "1,250,000" into "1, 250, 000"
+    # joined without spaces: otherwise "1,250,000" would become "1, 250, 000"
     text = table.separator.join(row.cells[last : len(cells)])
     return [*cells[:last], clean_text(text)]
 
@@ -162,12 +162,12 @@ def _check_any(count: int, url: str, faults: _Faults) -> None:
 def _row_document(
     fields: dict[str, Any], where: str, url: str, unkept_fields: dict[str, None]
 ) -> FileDocument:
-    """Return the document in a row, and record the names of fields that are left out of it."""
+    """Return the document in a row; record the names of fields that are left out."""
     clean_fields = {
         clean_text(key): clean_text(value) if isinstance(value, str) else value
         for key, value in fields.items()
     }
-    # in a row, names such as "number" are columns; only a record's "metadata" has further fields
+    # a row has no separate metadata, so names such as "number" are columns of the table
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
@@ -178,7 +178,7 @@ def _row_document(
         for name, value in clean_fields.items()
         if name != "metadata" and not _is_null(value) and not is_scalar(value)
     }
-    document = as_document(clean_fields, 1, where)  # its number is not used
+    document = as_document(clean_fields, 1, where)  # the number 1 is not used
     kept_columns = {name: value for name, value in columns.items() if value is not None}
     return FileDocument(
         document.text, document.title, document.url or url, {**document.metadata, **kept_columns}
@@ -194,7 +194,7 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
 
     This object is the row itself, the first object in the row that has text (LangChain's
     ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or
-    the row's metadata, as in Pinecone's exports. A text stored in pieces becomes a text with
+    the row's metadata, as in Pinecone's exports. A text stored in pieces becomes one text with
     several lines.
     """
     inner = fields
@@ -265,11 +265,12 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
         line_number += text.count("\n", counted_to, start)
         counted_to = start
         where = f"{url}, line {line_number}"
-        if start > line_end:  # a line is cut out once, however many objects it contains
+        if start > line_end:  # a line is extracted once, however many objects it contains
             line_end = text.find("\n", start)
             line_end = len(text) if line_end < 0 else line_end
             line, line_start = text[start:line_end], start
-        # parsed within its line first, so that a damaged line does not scan the rest of the file
+        # first parsed within its line, so that a damaged line does not cause a scan of the whole
+        # file
         row_or_rows, place = _parsed_value(decoder, line, start - line_start)
         place += line_start
         if row_or_rows is _DAMAGED and long_damaged < _MOST_EXTENDED and text[start] in "{[":

@@ -1,7 +1,7 @@
 """Reads the text of a Rich Text file (.rtf) as it is shown.
 
-This module interprets the control words itself, since the library striprtf keeps hidden and
-struck-out text, drops footnotes, and reads "5 μg" as "5 mg".
+This module interprets the control words itself. The library striprtf keeps hidden and struck-out
+text, drops footnotes, and reads "5 μg" as "5 mg".
 """
 
 import codecs
@@ -70,7 +70,7 @@ class _Walk:
 
     @property
     def rows(self) -> RtfRows:
-        """The table rows of the current part; those of a part that is not read are dropped."""
+        """The table rows of the current part; the rows of a part that is not read are dropped."""
         return self._rows.get(self._state.part) or RtfRows(RtfPart())
 
     def read(self) -> RichText:
@@ -79,7 +79,7 @@ class _Walk:
         while match := TOKEN.match(self._data, place):
             place = match.end()
             if match["code"] or match["text"]:
-                # a character of several bytes may consist of a code and a plain letter
+                # a multi-byte character may consist of a code and a plain letter
                 self._add_bytes(match["text"] or bytes([int(match["code"], 16)]))
                 continue
             if match["break"]:
@@ -147,14 +147,14 @@ class _Walk:
             _COMMANDS[word](self, number)
 
     def _add_sign(self, sign: str) -> None:
-        """Add a sign, unless it replaces the character before it in programs without Unicode."""
+        """Add a symbol, unless it replaces a Unicode character for programs without Unicode."""
         if self._to_skip and sign.strip():
             self._to_skip -= 1
         else:
             self._add(sign)
 
     def _destination(self, word: str) -> None:
-        """Begin the part of the document that the first word of a group names."""
+        """Begin the part of the document that is named by the first word of a group."""
         state = self._state
         if state.part in ("skipped", "instruction"):
             return
@@ -208,7 +208,7 @@ class _Walk:
         return self._colors.of(state.color) == self._colors.of(state.ground)
 
     def _end_field(self, ended: RtfField) -> None:
-        """Add what a field without a stored result shows."""
+        """Add the text that a field shows, if the file does not store it."""
         text = drawn_text("".join(ended.instruction)) if not ended.shows else ""
         if ended.is_check_box:
             text = "☒" if ended.is_checked() else "☐"
@@ -218,7 +218,7 @@ class _Walk:
             ended.outer.shows = True
 
     def _add_bytes(self, text: bytes) -> None:
-        """Collect the bytes of a text, except those that replace a Unicode character."""
+        """Collect the bytes of a text, except bytes that replace a Unicode character."""
         skipped = min(self._to_skip, len(text))
         self._to_skip -= skipped
         self._bytes += text[skipped:]
@@ -254,13 +254,13 @@ class _Walk:
             state.field.shows = True
 
     def unicode(self, number: int | None) -> None:
-        """Add a character by its number, and skip the replacement that follows it."""
-        # RTF writes codes above 32767 as negative numbers of 16 bits
+        """Add the character with this number, and skip the replacement that follows it."""
+        # RTF writes codes above 32767 as negative 16-bit numbers
         self._add(chr((number or 0) & 0xFFFF))
         self._to_skip = self._state.skips
 
     def end_paragraph(self, _: int | None) -> None:
-        """End a line, or a line of a cell."""
+        """End a line of text, or add a space in a cell."""
         part = self._parts.get(self._state.part)
         if part is None:
             return
@@ -300,7 +300,7 @@ class _Walk:
 
     def set_charset(self, number: int | None) -> None:
         """Set the encoding of the font that is being defined."""
-        # 2 stands for a font of signs, whose codes are looked up as they are
+        # 2 stands for a symbol font, whose codes are looked up unchanged
         self._font_codec = "latin-1" if number == 2 else CHARSETS.get(number or 0, "")
 
     def set_codec(self, number: int | None) -> None:
@@ -309,7 +309,7 @@ class _Walk:
             self._codec = codecs.lookup(f"cp{number}").name
 
     def set_skips(self, number: int | None) -> None:
-        """Set the number of replacement characters that follow a character given by its number."""
+        """Set how many replacement characters follow a Unicode character."""
         self._state.skips = number if number is not None else 1
 
     def number_note(self, _: int | None) -> None:
@@ -338,7 +338,7 @@ class _Walk:
         self.rows.is_filled = True
 
     def mix(self, place: int, number: int | None) -> None:
-        """Set a part of the colour that is being defined."""
+        """Set the red, green or blue of the colour that is being defined."""
         if self._state.part == "colors":
             self._colors.mix(place, number)
 
@@ -348,7 +348,7 @@ class _Walk:
             self._state.field.box[name] = number or 0
 
     def set_box_kind(self, number: int | None) -> None:
-        """Make a field of a form a check box, if the number says so."""
+        """Record whether a form field is a check box, which has the number 1."""
         if self._state.field is not None:
             self._state.field.is_check_box = number == 1
 
@@ -359,7 +359,7 @@ class _Walk:
             self._fonts[self._state.font] = name.strip(), self._font_codec
 
 
-_WHITE = 0xFC  # a part of a colour that the eye cannot distinguish from white
+_WHITE = 0xFC  # minimum of red, green and blue in colours that look white
 _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "u": _Walk.unicode,
     "uc": _Walk.set_skips,

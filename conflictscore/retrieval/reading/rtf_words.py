@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
-from xml.etree.ElementTree import Element  # only for making elements
+from xml.etree.ElementTree import Element  # only creates elements
 
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
-# The tokens of RTF: control words with a number, bytes in hexadecimal, escaped signs, braces and
+# The tokens of RTF: control words with a number, hexadecimal bytes, escaped characters, braces and
 # text.
 TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,9})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
@@ -22,9 +22,9 @@ UNTOUCHED = 25
 MOST_GROUPS = 1_000
 """Maximum depth of nested groups."""
 _NEAR = 20
-"""Maximum distance, in twentieths of a point, of edges that belong to the same column; chosen by
+"""Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
-_MOST_COLUMNS = 200  # as many as a table may have; a hostile file may state any number of edges
+_MOST_COLUMNS = 200  # maximum for a table; a hostile file may state any number of edges
 SIGNS = {
     "tab": "\t", "line": "\n", "lbr": "\n",
     "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
@@ -44,8 +44,8 @@ SKIPPED = frozenset(
 STARRED = frozenset(
     ("shppict", "shpinst", "annotation", "ud", "nesttableprops", "fldinst", "moMath")
 )
-"""Destinations that are marked as optional but are read nevertheless, since they contain text or
-objects to count."""
+"""Destinations that are marked as optional but are read anyway, since they contain text or objects
+to count."""
 MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 PARTS = {
     **dict.fromkeys(MARGINS, "margins"),
@@ -57,7 +57,7 @@ PARTS = {
 SWITCHES = {
     "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",
 }  # fmt: skip
-"""Maps words that turn a setting on or off to the setting."""
+"""Maps the words that turn a setting on or off to the name of the setting."""
 _MOST_COLORS = 10_000  # a hostile file may define any number
 _BLACK = (0, 0, 0)
 # Encodings by the number of a font's character set (``fcharset``).
@@ -79,7 +79,7 @@ class RtfField:
     box: dict[str, int] = field(default_factory=dict)
 
     def is_checked(self) -> bool:
-        """Whether the check box is checked; if nobody has changed it, its first state decides."""
+        """Whether the check box is checked; if nobody has changed it, return its initial state."""
         now = self.box.get("now", UNTOUCHED)
         return (self.box.get("first", 0) if now == UNTOUCHED else now) == 1
 
@@ -103,7 +103,8 @@ class RtfState:
     ground: int = 0
     """The number of the colour behind the text; 0 if none is set."""
     is_painted: bool = False
-    """Whether every program paints that colour. Word ignores a colour that ``cb`` sets."""
+    """Whether every program paints the colour behind the text. Word ignores a colour set by
+    ``cb``."""
     in_shape: bool = False
     in_table: bool = False
     is_filled: bool = False
@@ -115,8 +116,9 @@ class RtfState:
 class RtfCell(NamedTuple):
     """A cell of a table row.
 
-    ``merges`` says whether it continues the cell before it (``across``) or above it (``down``).
-    ``right`` is the position of its right edge, in twentieths of a point; 0 if it is not stated.
+    ``merges`` says whether the cell continues the cell before it (``across``) or above it
+    (``down``). ``right`` is the position of the cell's right edge, in twentieths of a point; 0 if
+    it is not stated.
     """
 
     text: str
@@ -180,8 +182,8 @@ def _spanning(rows: list[list[RtfCell]]) -> Iterator[list[Cell]]:
 def _edges(rows: list[list[RtfCell]]) -> list[int]:
     """Return the right edges of a table's columns, in ascending order.
 
-    The list is empty if all rows have the same number of cells, since the cells then need no edges.
-    It is also empty if a row does not state its edges.
+    The list is empty if all rows have the same number of cells, since edges are then not needed. It
+    is also empty if a row does not state the edges of its cells.
     """
     if len({*map(len, rows)}) < 2:
         return []
@@ -196,7 +198,7 @@ def _edges(rows: list[list[RtfCell]]) -> list[int]:
 
 
 class RtfColors:
-    """The colours that a document defines, by number; number 0 is the usual colour of text."""
+    """The colours that a document defines, by number; number 0 is the default text colour."""
 
     def __init__(self) -> None:
         self._colors: list[list[int]] = [[*_BLACK]]
@@ -295,5 +297,5 @@ DESTINATIONS: dict[str, Callable[[RtfState], None]] = {
     "upr": _begin_both,
     "ud": _begin_unicode,
 }
-"""Functions that begin a field, a formula, a shape, the colours, or a text that is stored twice, by
-the first word of a group."""
+"""Maps the first word of a group to a function that begins a field, a formula, a shape, the
+colours, or a text that is stored twice."""

@@ -9,7 +9,7 @@ from conflictscore.retrieval.cleaning import Scalar
 
 
 class NoteKind(StrEnum):
-    """Kinds of notes on a file; code compares these instead of sentences."""
+    """Kinds of notes on a file; code compares the kinds instead of the sentences."""
 
     FILE_LEFT_OUT = "file left out"
     FILES_PASSED_OVER = "files passed over"
@@ -19,15 +19,15 @@ class NoteKind(StrEnum):
     ENCODING = "encoding"
     PAGES_WITHOUT_TEXT = "pages without text"
     NOT_IN_WORDS = "not in words"
-    """A picture, chart or sign that is visible but has no words."""
+    """A picture, chart or symbol that is visible but has no words."""
     UNSEEN = "unseen"
     """Text in the file that is not visible on its page."""
 
 
 class Note(str):
-    """A note for the user: a sentence about something that a reader did, with a kind.
+    """A note for the user: a sentence about how a file was read, with a kind.
 
-    Since it is a ``str``, it can be shown, joined and stored like other notes.
+    Since a note is a ``str``, it can be shown, joined and stored like other notes.
     """
 
     __slots__ = ("kind",)
@@ -47,11 +47,11 @@ class Note(str):
 
 Notes = list[Note]
 
-_LONGEST_DESCRIPTION = 300  # characters; programs may put whole texts into descriptions
+_LONGEST_DESCRIPTION = 300  # in characters; programs may put whole texts into descriptions
 
 
 def mark(kind: str, words: str = "") -> str:
-    """Return the mark for visible content without words, with the author's description of it."""
+    """Return the placeholder for visible content without words, with the author's description."""
     shown = described(words)
     return f"[{kind}: {shown}]" if shown else f"[{kind}]"
 
@@ -62,7 +62,7 @@ def described(words: str) -> str:
 
 
 def pictures_note(pictures: int) -> Note:
-    """Return the note on the number of pictures that are marked in a text."""
+    """Return the note on how many placeholders for pictures a text contains."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
     return Note(NoteKind.NOT_IN_WORDS, f"{count} marked; the contents of pictures are not read")
 
@@ -79,7 +79,7 @@ def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
 
 
 class RichText(NamedTuple):
-    """The text of a file with a layout, and notes on its unread parts (without the file's name)."""
+    """The text of a formatted file, and notes on its unread parts (without the file's name)."""
 
     text: str
     title: str

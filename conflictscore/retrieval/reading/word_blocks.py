@@ -7,20 +7,20 @@ from conflictscore.retrieval.reading.ooxml import attribute, child, is_on, name_
 
 
 def is_used(reference: Element, section: Element, has_even: bool) -> bool:
-    """Whether Word shows a header or footer; it keeps unused ones for first and even pages."""
+    """Whether Word shows a header or footer; those for first and even pages may be unused."""
     kind = attribute(reference, "type")
     return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
 
 
 def numbered(number: str, text: str) -> list[str]:
-    """Return the lines of a paragraph, with its number before the first."""
+    """Return the lines of a paragraph, with the paragraph's number before the first line."""
     return (f"{number} {text}" if number and text.strip() else text).split("\n")
 
 
 def goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next.
+    """Whether a paragraph continues in the next one.
 
-    It does if it is a drop cap, or if its end mark is hidden or was deleted.
+    That is so for a drop cap, and if the paragraph's end mark is hidden or was deleted.
     """
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
@@ -30,7 +30,7 @@ def goes_on(properties: Element | None) -> bool:
 
 
 def descend(parent: Element, name: str) -> Iterator[Element]:
-    """Yield the parts of a table with a name; tracked changes and controls may enclose them."""
+    """Yield the rows or cells in a table, which tracked changes and controls may enclose."""
     for each in parent:
         if name_of(each) == name:
             yield each
@@ -39,5 +39,5 @@ def descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def chosen(element: Element) -> Element:
-    """Return the form of an element that Word 2010 and later show; itself if it has only one."""
+    """Return the version of an element that Word 2010 and later show, or the only version."""
     return next((form for form in element if name_of(form) == "Choice" and len(form)), element)

@@ -1,4 +1,4 @@
-"""Finds the fields of a Word paragraph, such as cross references, and what each of them shows."""
+"""Finds the fields of a Word paragraph, such as cross-references, and the text that each shows."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _LARGEST_CODE = 0x10FFFF
 
 @dataclass(slots=True)
 class _Field:
-    """An unfinished field: its instruction, and the number of shown elements before it."""
+    """A field that has not ended: its instruction, and the number of shown elements before it."""
 
     place: int
     instruction: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class WordFields:
 
 
 def fields_of(paragraph: Element) -> WordFields:
-    """Return the fields of a paragraph; a field that does not end in it hides nothing."""
+    """Return the fields of a paragraph; a field that never ends there hides nothing."""
     fields = WordFields(set(), {})
     elements: list[Element] = []
     opened: list[_Field] = []
@@ -67,7 +67,7 @@ def fields_of(paragraph: Element) -> WordFields:
 
 
 def _mark(mark: Element, opened: list[_Field], elements: list[Element], fields: WordFields) -> None:
-    """Record the beginning, the middle or the end of a field."""
+    """Record the beginning of a field, the end of its instruction, or its end."""
     kind = attribute(mark, "fldCharType")
     if kind == "begin" and len(opened) < _DEEPEST:
         opened.append(_Field(len(elements)))
@@ -91,9 +91,9 @@ def _end(mark: Element, opened: list[_Field], elements: list[Element], fields: W
 
 
 def drawn_text(instruction: str) -> str:
-    """Return what Word draws for a field that has no stored result.
+    """Return the text that Word draws for a field without a stored result.
 
-    These are signs (``SYMBOL``), formulas and enclosed characters (``EQ``), and buttons.
+    Such fields are symbols (``SYMBOL``), formulas and enclosed characters (``EQ``), and buttons.
     """
     if symbol := _SYMBOL.match(instruction):
         code = min(int(symbol[1], 16 if symbol[1][:2].lower() == "0x" else 10), _LARGEST_CODE)
@@ -113,7 +113,7 @@ def selected_entry(element: Element) -> str:
 
 
 def check_box(element: Element) -> str:
-    """Return the mark for a form's check box in its current state, or else in its initial state."""
+    """Return ☒ or ☐ for a form's check box, by its current or else its initial state."""
     state = child(element, "checked")
     state = child(element, "default") if state is None else state
     on = state is not None and attribute(state, "val") not in ("0", "false", "off")
@@ -132,7 +132,7 @@ class _Equation:
         return "".join(self._part("", 0))
 
     def _part(self, ends: str, depth: int) -> list[str]:
-        """Return the pieces up to one of the signs in ``ends``, and move to that sign."""
+        """Return the pieces up to one of the characters in ``ends``, and move to that character."""
         pieces: list[str] = []
         while self._place < len(self._tokens):
             token = self._tokens[self._place]
@@ -146,7 +146,7 @@ class _Equation:
         return pieces
 
     def _drawing(self, name: str, depth: int) -> str:
-        r"""Return a drawing such as a fraction, with its options (``\o\ac(…)``)."""
+        r"""Return a structure such as a fraction, with its options (``\o\ac(…)``)."""
         options: list[str] = []
         while self._place < len(self._tokens) and self._tokens[self._place][1]:
             options.append(self._tokens[self._place][1].lower())
@@ -177,7 +177,7 @@ def _shifted(parts: list[str], options: list[str]) -> str:
 
 
 def _over(parts: list[str], _: list[str]) -> str:
-    """Write parts that are drawn over one another: a ring is left out, and so is ruby text."""
+    """Write parts that are drawn over one another, without rings and ruby text."""
     return "".join(part for part in parts if part not in _RINGS and not part.startswith("^"))
 
 
@@ -206,4 +206,4 @@ _DRAWN: dict[str, Callable[[list[str], list[str]], str]] = {
     "l": _listed,
     "a": _listed,
 }
-"""Functions that write the drawings of an ``EQ`` field, by their switch."""
+"""Functions that write the structures of an ``EQ`` field, such as fractions, by switch."""

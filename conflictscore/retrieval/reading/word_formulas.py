@@ -66,7 +66,7 @@ def _brackets(element: Element) -> str:
 
 
 def _sum(element: Element) -> str:
-    """Write a sum, integral or product with its limits; the default sign is an integral."""
+    """Write a sum, integral or product with its limits; the default is an integral."""
     sign = value_of(element, "naryPr", "chr")
     lower, upper = grouped(_part(element, "sub")), grouped(_part(element, "sup"))
     limits = (f"_{lower}" if lower else "") + (f"^{upper}" if upper else "")
@@ -106,7 +106,7 @@ def _lines(element: Element) -> str:
 
 
 def _invisible(element: Element) -> str:
-    """Write the content of a phantom, unless the phantom only reserves space for it."""
+    """Write the content of a phantom, unless the phantom only reserves space."""
     shows = value_of(element, "phantPr", "show")
     return "" if shows in ("0", "off", "false") else _part(element, "e")
 

@@ -19,24 +19,25 @@ from conflictscore.retrieval.shaping.numerals import in_form
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
 
 _PLACE = re.compile(r"%([1-9])")
-_LEVELS = 9  # the number of levels that every list has in Word
+_LEVELS = 9  # the number of levels of every list in Word
 _NONE = "0"
-"""The list number that removes a paragraph from its style's list."""
+"""The list number of a paragraph that is excluded from its style's list."""
 
 
 class _Level(NamedTuple):
-    """A level of a list: the first number, the form of the numbers, and the text around them."""
+    """A level of a list: the first number, the numbering style, and the text around the numbers."""
 
     start: int
     form: str
     text: str
     restarts_after: int
-    """Levels 1 to this number restart this level; 0 means none, and -1 means every higher level.
+    """An item at level 1 to this number restarts this level; 0 means no level, -1 every higher
+    level.
     """
     plain_digits: bool
     font: str
     style: str
-    """The paragraph style that is linked to this level; may be empty."""
+    """The paragraph style that is linked to this level; empty if there is none."""
 
 
 class Numbering:
@@ -55,7 +56,7 @@ class Numbering:
         }
         self._levels: dict[str, list[_Level]] = {}
         self._shared: dict[str, str] = {}
-        """Maps each list number to the key of its count; lists with the same key are counted
+        """Maps each list number to the key of its counter; lists with the same key are counted
         together."""
         for each in children(tree):
             if name_of(each) == "num":
@@ -71,11 +72,10 @@ class Numbering:
     def _add_list(
         self, element: Element, definitions: dict[str, Element], by_style: dict[str, str]
     ) -> None:
-        """Record a list's levels, and the key of its count.
+        """Record a list's levels, and the key of its counter.
 
-        A definition may refer to the definition of a style instead of having levels itself. A list
-        that restarts has a count of its own. All other lists with the same definition are counted
-        together.
+        Instead of levels, a definition may contain a reference to a style's definition. A list that
+        restarts has its own counter. All other lists with the same definition are counted together.
         """
         number = attribute(element, "numId") or ""
         name = value_of(element, "abstractNumId") or ""
@@ -87,11 +87,11 @@ class Numbering:
         }
         self._levels[number] = _levels(definitions.get(name), overrides)
         begins_anew = any(child(part, "startOverride") is not None for part in overrides.values())
-        # a key with "!" is no definition's name, which is a number
+        # "!" makes the key unique, since definitions are named by numbers
         self._shared[number] = f"{number}!" if begins_anew else name
 
     def mark(self, number: str, level: int) -> str:
-        """Count the next paragraph of a list and return its mark, such as ``1.2`` or ``(a)``."""
+        """Count the next paragraph of a list and return its label, such as ``1.2`` or ``(a)``."""
         levels = self._levels.get(number, [])
         if number == _NONE or not 0 <= level < len(levels):
             return ""
@@ -120,7 +120,7 @@ def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> 
 
 def _bullet(level: _Level) -> str:
     sign = signs_of(level.font if is_symbol_font(level.font) else "", map(ord, level.text))
-    # Word's usual bullets are drawn with these signs; "o" stands for an empty circle
+    # the characters that draw Word's usual bullets; "o" stands for an empty circle
     return "•" if sign in ("·", "∙", "●", "\ufffd", "▪", "o", "") else sign
 
 

@@ -80,7 +80,7 @@ class Styles:
         return not any(map(has_fill, grounds))
 
     def font(self, paragraph: Element | None, run: Element | None) -> str:
-        """Return the font of a run's Latin letters; empty if it is the document's default font."""
+        """Return the font of a run's Latin letters; empty for the document's default font."""
         for looks in self._looks(paragraph, run):
             fonts = child(looks, "rFonts")
             if name := attribute(fonts, "ascii") or attribute(fonts, "hAnsi"):
@@ -100,8 +100,8 @@ class Styles:
     def list_of(self, paragraph: Element | None) -> tuple[str, int | str] | None:
         """Return the number of a paragraph's list and its level in the list; None outside lists.
 
-        If neither the paragraph nor its style states the level, the style is returned instead, to
-        which the list may link a level.
+        If neither the paragraph nor its style states the level, the style's name is returned
+        instead of the level, since the list may link a level to the style.
         """
         layers = [paragraph, *(child(each, "pPr") for each in self._paragraph_styles(paragraph))]
         number = level = None
@@ -140,7 +140,7 @@ class Styles:
 
 
 def _nearest(looks: list[Element], name: str) -> Element | None:
-    """Return the nearest setting for a name, which is the one that applies."""
+    """Return the setting with a name from the nearest properties, which is the one that applies."""
     return next((part for each in looks if (part := child(each, name)) is not None), None)
 
 

@@ -1,8 +1,9 @@
 """Reads the sheets of an Excel file as Excel shows them, one line for each row.
 
 This module reads the parts of the file itself, since the available libraries return the stored
-values instead of the displayed ones. We tried markitdown on ten small workbooks. Each tests one
-rule, for example on number formats or hidden rows. It read none of them as Excel shows it.
+values instead of the displayed ones. We tried markitdown on ten small workbooks. Each workbook
+tests one rule, for example on number formats or hidden rows. markitdown read none of them as Excel
+shows it.
 """
 
 import re
@@ -30,12 +31,12 @@ _HEADER_WITHIN = 10
 chosen by hand."""
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
-covered. A longer text is not the name of rows or columns; chosen by hand."""
+covered. A longer text is not a row or column heading; chosen by hand."""
 _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns.
-It bounds the memory that a small hostile file can take; chosen by hand."""
-_MOST_COLUMNS = 16_384  # Excel's own limit
-_NAMES_NOTED = 5  # hidden sheets named in a note
+The limit bounds the memory that a small hostile file can take; chosen by hand."""
+_MOST_COLUMNS = 16_384  # The limit of Excel.
+_NAMES_NOTED = 5  # Maximum number of hidden sheets named in a note.
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 
@@ -109,8 +110,8 @@ class _Workbook:
             self._hidden["column"] += table.hidden_columns
         yield from self._drawn(part)
         yield from self._boxes(root, part)
-        # Icons are noted once for a sheet. Data bars and colour scales are not noted, and neither
-        # are the fill colours of cells.
+        # Icons get one note for each sheet. Data bars, colour scales and the fill colours of cells
+        # get no note.
         if any(name_of(each) == "iconSet" for each in root.iter()):
             self._not_in_words["set of icons"] += 1
 
@@ -131,7 +132,8 @@ class _Workbook:
     def _drawn(self, part: str) -> Iterator[str]:
         """Yield the lines of the shapes on a sheet, and count its comments.
 
-        As in all office files, comments are left out with a note: they are remarks on the text.
+        As in all office files, comments are left out with a note, since they are remarks on the
+        text.
         """
         for kind, place in self._package.related(part).values():
             if kind == "drawing":
@@ -168,8 +170,8 @@ class _Row(NamedTuple):
     number: int
     cells: dict[int, ShownCell]
     header_end: int
-    """The last row of the header if a header begins with this row. A header that contains a merged
-    cell may extend over several rows; otherwise this is the row itself."""
+    """The last row of the header, if a header begins with this row. It is this row itself, unless
+    the header contains a merged cell and extends over several rows."""
     is_title: bool
 
 
@@ -224,7 +226,7 @@ class _Table:
         }
 
     def _blocks(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-        """Divide the rows into blocks, which are separated by empty visible rows."""
+        """Divide the rows into blocks at empty visible rows."""
         block: list[_Row] = []
         for row in rows:
             if block:
@@ -241,9 +243,9 @@ class _Table:
         """Copy the text of merged cells to all places that they cover.
 
         Returns:
-            The rows whose only text is in a merged cell, since such text is a title and is not
-            copied; and, for each row with merged cells, the last row of the header that may begin
-            there.
+            First, the rows whose only text is in a merged cell; such text is a title and is not
+            copied. Second, for each row with merged cells, the last row of the header that may
+            begin there.
         """
         titles: set[int] = set()
         header_ends: dict[int, int] = {}
@@ -273,7 +275,7 @@ class _Table:
 
 
 class _Header(NamedTuple):
-    """The header of a block; it also applies to later blocks that have no header."""
+    """The current header, which also applies to later blocks that have no header."""
 
     lines: list[list[str]]
     columns: set[int]
@@ -290,7 +292,7 @@ def _block_lines(
     """Yield the lines of all blocks of a sheet; ``frozen`` is the number of frozen rows."""
     header: _Header | None = None
     for block in blocks:
-        # frozen rows contain one header, so a later block does not get another one from them
+        # frozen rows contain a single header, so later blocks get no header from them
         start, end = _header_of(block, frozen if header is None else 0)
         shown = [_line(row, columns, position < start) for position, row in enumerate(block)]
         yield from table_lines(shown[:start])
@@ -336,7 +338,7 @@ def _cells_of(row: Element, cells: Cells, on_white: bool) -> Iterator[tuple[int,
 
 
 def _column(letters: str) -> int:
-    """Return the number of a column (from 0) for its letters."""
+    """Return the number of a column, from 0, given the column's letters."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - ord("A") + 1

@@ -13,7 +13,7 @@ from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_o
 
 # Matches the codes that Excel writes for characters that XML does not allow.
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-# White as Excel writes it, with or without opacity.
+# White in Excel's notation, with or without opacity.
 _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
 """Maximum number of characters in all cells together; a file can repeat one text in a million
