@@ -1,4 +1,4 @@
-"""Shows progress on stderr: of a run, of many judged answers or pairs, and of a recording."""
+"""Shows the progress of runs, of judged answers or pairs, and of recordings on stderr."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -51,17 +51,17 @@ class RunProgress:
 
 
 class ItemProgress(CountBar):
-    """Counts judged answers, rows or pairs, and prints the first few failures."""
+    """Shows how many answers, rows or pairs have been judged, and prints the first few failures."""
 
     def begin(self, total: int, items_done: int = 0) -> None:
-        """Start counting to ``total``; an earlier session has already finished ``items_done``."""
+        """Start counting to ``total``, from the ``items_done`` that an earlier session finished."""
         self._total, self._done, self._failed = total, items_done, 0
         self.show(items_done, total, "resumed" if items_done else "")
 
     def count(self, error: str | None, name: str) -> None:
         """Count one more answer, row or pair.
 
-        If it failed, ``error`` says why, and ``name`` says which.
+        If the item failed, ``error`` is the reason, and ``name`` identifies the item.
         """
         self._done += 1
         if error is not None:

@@ -13,7 +13,7 @@ def percent(share: float | None) -> str:
 
 
 def published(share: float) -> str:
-    """Return a published proportion as a percentage, with all its digits: ``78.7`` or ``84.21``."""
+    """Return a published proportion as a percentage, with all its digits: ``78.7``, ``84.21``."""
     return f"{100 * share:.2f}".removesuffix("0")
 
 
@@ -23,7 +23,7 @@ def points(difference: float | None) -> str:
 
 
 def span(low: str, high: str) -> str:
-    """Return an interval as text; ``none`` if a bound is missing."""
+    """Return an interval as text, or ``none`` if a bound is missing."""
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
@@ -35,7 +35,7 @@ def p_value(p: float | None) -> str:
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """Return an amount in US dollars, or "unknown". Below ten cents it has four decimals.
+    """Return an amount in US dollars, or "unknown". An amount below ten cents has four decimals.
 
     The argument ``unknown`` lists the models whose price is missing.
     """
@@ -59,11 +59,11 @@ def seconds(duration: float) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with a noun, which gets an "s" unless the number is 1."""
+    """Return a number and a noun; the noun gets an "s" unless the number is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def one_line(value: object, limit: int = 200) -> str:
-    """Return untrusted text on one line without control characters, cut at ``limit`` with "…"."""
+    """Return untrusted text on one line, without control characters and shortened to ``limit``."""
     text = " ".join(printable(value).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

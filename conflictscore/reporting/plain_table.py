@@ -1,4 +1,4 @@
-"""Tables that are printed to a terminal. Their texts are never read as markup."""
+"""Tables that are printed to a terminal. The text in the tables is never read as markup."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Card:
     """A table with its title and notes."""
 
     title: str
-    """The title; empty if the table belongs to the table above."""
+    """The title; empty if the table continues the one above."""
     columns: tuple[str, ...] = ()
     """The header of each column; empty if the table has no header."""
     rows: tuple[tuple[str, ...], ...] = ()
@@ -25,7 +25,8 @@ class Card:
     after: tuple[str, ...] = ()
     """Sentences that are printed below the table."""
     free_text: bool = False
-    """Whether lines may break in the first column. Names of methods must not be broken."""
+    """Whether lines may break in the first column. They must not if it contains names of
+    methods."""
     faint: frozenset[int] = frozenset()
     """Indices of rows that are shown dim, such as a paper's figures."""
     bold: bool = True
@@ -39,7 +40,7 @@ def card_of(
     note: str = "",
     **more: Any,
 ) -> Card:
-    """Return a card with these cells. None makes a cell empty; empty columns are left out."""
+    """Return a card with these cells. None stands for an empty cell; empty columns are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
@@ -52,7 +53,7 @@ def card_of(
 
 
 def column_name(header: str) -> str:
-    """Return the header of a column on one line, as pages and exports show it."""
+    """Return a column's header on one line, as pages and exports show it."""
     return " ".join(header.replace("-\n", "-").split())
 
 
@@ -72,12 +73,12 @@ def print_card(card: Card, console: Console) -> None:
 
 
 def _headed(card: Card) -> Table:
-    """Return a table with a header, narrow enough for eight columns in 80 characters."""
+    """Return a table with a header, in which eight columns fit into 80 characters."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     first, *others = zip(card.columns, *card.rows, strict=True)
     table.add_column(Text(first[0]), overflow="fold", no_wrap=not card.free_text)
     for texts in others:
-        # a column of single words must not wrap, since a word would be broken in its middle
+        # a column of single words must not wrap, since words would be broken in the middle
         one_word = not any(len(text.split()) > 1 for text in texts)
         table.add_column(Text(texts[0]), justify="right", overflow="fold", no_wrap=one_word)
     return table

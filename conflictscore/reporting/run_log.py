@@ -24,7 +24,7 @@ _PACKAGES = ("conflictscore", "langgraph", "langchain-core", "langchain-openai",
 
 
 def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
-    """Return a run's log entry: summary, texts, attempts, settings, and a hash of its prompts."""
+    """Return a run's log entry: summary, texts, attempts, settings, and a hash of the prompts."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
@@ -37,7 +37,7 @@ def log_object(run: Run, context: RunContext, seconds: float) -> dict[str, Any]:
 
 
 def check_log(path: Path) -> None:
-    """Check that a log can be written. Commands do this before any call costs money.
+    """Check that a log can be written. Commands do this before any call that costs money.
 
     Raises:
         InputError: The log cannot be written.
@@ -52,7 +52,7 @@ def check_log(path: Path) -> None:
 def append_log(path: Path, fields: Mapping[str, Any]) -> None:
     """Append one line of JSON to a log.
 
-    If the log ends with a partial line left by a killed process, the line is ended first.
+    If the log ends with a partial line left by a killed process, a line feed is written first.
 
     Raises:
         InputError: The log cannot be written.
@@ -64,7 +64,7 @@ def append_log(path: Path, fields: Mapping[str, Any]) -> None:
 
 
 class LoggedRun(NamedTuple):
-    """A run that was read from a log or from a service's file of runs."""
+    """A run that was read from a log or from a service's runs file."""
 
     run: Run
     about: Mapping[str, Any]
@@ -77,8 +77,8 @@ def read_runs(path: Path) -> list[LoggedRun]:
     Partial lines left by a killed process are skipped.
 
     Raises:
-        InputError: The file cannot be read, has no run, or has something that is not a run. The
-            message names the line or row, and the field.
+        InputError: The file cannot be read, contains no run, or contains something other than runs.
+            The message names the line or row, and the field.
     """
     try:
         with path.open("rb") as file:
@@ -113,7 +113,7 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
 
 
 def _writer_note(fields: Mapping[str, Any]) -> str:
-    """Return a note on the version that wrote a run, for messages; empty if it is unknown."""
+    """Return a note for messages on the version that wrote a run; empty if it is unknown."""
     versions = fields.get("versions")
     writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
     return f" (conflictscore {writer} wrote it)" if writer else ""

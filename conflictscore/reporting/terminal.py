@@ -32,7 +32,7 @@ _CHECKED = {
     "no": ("no", "red"),
     None: ("no, the run did not finish", "red"),
 }
-"""How far an answer was checked, in words, and the colour of the words."""
+"""Words for how far an answer was checked, and the colour of these words."""
 
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 _MARKS = (0x061C, 0x200E, 0x200F)  # Unicode's ALM, LRM and RLM
@@ -40,12 +40,12 @@ _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
 
 
 def printable(value: object) -> str:
-    """Remove control characters, and marks that change the direction of text, from a text."""
+    """Remove control characters and marks that change the text direction."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 
 def tokens_in(usage: Usage) -> str:
-    """Return the number of input tokens in words, and how many the provider's prompt cache held."""
+    """Describe the number of input tokens, and how many came from the provider's prompt cache."""
     cached_tokens = usage.cache_read_tokens
     cache_note = f" ({cached_tokens:,} from the provider's cache)" if cached_tokens else ""
     return f"{usage.input_tokens:,} tokens in{cache_note}"
@@ -77,7 +77,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
 
 
 def _print_checked(run: Run, console: Console) -> None:
-    """Print how far the answer was checked, and the most important gap."""
+    """Print how far the answer was checked, and the most important thing that was not checked."""
     gaps = run.examined.gaps if run.examined else ()
     main = run.examined.main_gap if run.examined else None
     words, style = _CHECKED[run.checked]
@@ -109,7 +109,7 @@ def _print_summary(report: ConflictReport, console: Console) -> None:
 
 
 def _state_of(evidence: ClaimEvidence, report: ConflictReport) -> str:
-    """Return the mark of a claim: that it is in conflict, or why it is disputed; may be empty."""
+    """Return a claim's state: that it is in conflict, or why it is disputed; empty if neither."""
     how = "conflict" if evidence.conflicting else ""
     if evidence.claim.number in report.disputed:
         return report.why_disputed(evidence) or how
@@ -234,7 +234,7 @@ def _print_claims(
 def _sides(
     evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> Iterator[tuple[str | Text, str | Text]]:
-    """Yield the documents by label and, for a contradicted claim, their words and the reasons."""
+    """Yield the documents by label and, for a contradicted claim, their words and reasons."""
     for name, label, style in (
         ("supports", Label.SUPPORTS, "green"),
         ("contradicts", Label.CONTRADICTS, "red"),
@@ -254,7 +254,7 @@ def _sides(
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """Return the part of a report that readers see. Reports with equal parts are printed once."""
+    """Return the visible part of a report. Reports that look the same are printed once."""
     return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
 
 

@@ -26,28 +26,28 @@ MOST_EXPORTED = 1000
 """Maximum number of runs in one export, which is built in memory. ``conflictscore export`` has no
 such limit."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
-"""Maximum number of reviews in all, and maximum number of reviewers per run.
+"""Maximum total number of reviews, and maximum number of reviewers per run.
 
 Replaced reviews are counted too. All reviews are kept in memory, and any caller with a key can add
 reviews.
 """
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-"""The media type of each format. Formats are named by their file endings, also in URLs."""
+"""The media type of each format. Formats are named after their file endings, in URLs too."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
 
 class _New(NamedTuple):
-    """Rows that were added, with their places, and how far the reviews are then read."""
+    """The rows that were added, with their places, and how much has been read so far."""
 
     rows: Sequence[tuple[str, str | bytes]]
     size: int
     """The number of bytes of the file that were read."""
     total: int
-    """The number of rows in all."""
+    """The total number of rows."""
     seen: set[str]
-    """The ids of the rows of the store that were read."""
+    """The ids of the rows in the store that were read."""
 
 
 class KeptReviews:
@@ -63,8 +63,7 @@ class KeptReviews:
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
         """Read the stored reviews from the store, or from the file next to the service's runs file.
 
-        If there is neither a store nor a runs file, reviews are kept in memory, and there are none
-        at first.
+        If there is neither a store nor a runs file, reviews are kept in memory only.
 
         Raises:
             InputError: The reviews file cannot be read. The message names the line and the field.
@@ -87,7 +86,7 @@ class KeptReviews:
             InputError, ConfigurationError: As in the constructor.
         """
         new = self._new_rows() if self._file is None else self._new_lines(self._file)
-        # an invalid row is reported by every call, since the rows are read again until it is mended
+        # every call reports an invalid row, since the rows are read again until the row is fixed
         reviews = reviews_in(new.rows)
         for _, text in new.rows:
             self._note_key(text)
@@ -102,7 +101,7 @@ class KeptReviews:
                 self._key_of.setdefault(reviewer, str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
-        """Return whether a reviewer's name belongs to another key.
+        """Return whether a reviewer's name belongs to a different key.
 
         A name belongs to the first key that used it.
         """
@@ -120,7 +119,7 @@ class KeptReviews:
         """Return the new complete lines. A last line without a newline is left for later."""
         if not path.is_file():
             return _New([], self._size, self._count, self._seen)
-        size, count = self._size, self._count  # another thread may read the same lines
+        size, count = self._size, self._count  # copies, since another thread may change them
         with path.open("rb") as file:
             file.seek(size)
             lines = [line for line in file if line.endswith(b"\n")]
@@ -164,7 +163,7 @@ class KeptReviews:
             ) from error
 
     def reviewed(self, reviewer: str = "") -> list[str]:
-        """Return the ids of the runs that this reviewer, by default any reviewer, has reviewed."""
+        """Return the ids of the runs that this reviewer (by default, any reviewer) has reviewed."""
         return [run for run, reviews in self.by_run.items() if not reviewer or reviewer in reviews]
 
 
@@ -173,7 +172,7 @@ def counts(runs: Sequence[ListedRun], reviews: KeptReviews) -> dict[str, Any]:
 
     Returns:
         The numbers ``runs`` and ``reviewed``, the names of ``reviewers``, and two ``tables``: one
-        for flips, and one for unchanged answers. A table has the number of runs, the number of
+        for flips, and one for unchanged answers. Each table gives the number of runs, the number of
         reviewed runs, the verdicts, and Krippendorff's alpha over all reviewers.
     """
     reviews_by_run = {run.run_id: reviews.of(run.run_id) for run in runs}

@@ -37,7 +37,7 @@ from conflictscore.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
-_PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # entries on one page of a list
+_PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # Numbers of entries on one page of a list.
 # An export is built in memory, so only one is built at a time. Other exports wait for at most this
 # many seconds.
 _EXPORT_WAITS_S = 60.0
@@ -58,7 +58,7 @@ def add_runs_page(app: FastAPI) -> None:
 
 
 async def _reviews_of(request: Request, caller: Caller) -> KeptReviews:
-    """Return the current reviews. Only an admitted caller gets them."""
+    """Return the current reviews, for admitted callers only."""
     reviews: KeptReviews = request.app.state.reviews
     await read_kept(reviews.refresh)
     return reviews
@@ -123,7 +123,7 @@ class _ReviewBody(BaseModel):
 
 @_routes.get("/runs")
 async def runs_page() -> Response:
-    """Return the HTML page. It needs no key, but the data that it loads does."""
+    """Return the HTML page. The page needs no key, but the data that it loads does."""
     return page_file("runs.html")
 
 
@@ -205,7 +205,7 @@ async def review(
 
 @_routes.get("/v1/reviews")
 async def totals(service: Shared, caller: Caller, reviews: Reviewed) -> Response:
-    """Return how many runs were reviewed, what the verdicts were, and how far reviewers agree."""
+    """Return how many runs were reviewed, the verdicts, and how far reviewers agree."""
     everything = RunFilter(owner=caller.reads)
     _, all_runs = await read_kept(lambda: service.runs.listed(everything))
     return JsonResponse(await in_thread(lambda: counts(all_runs, reviews)))

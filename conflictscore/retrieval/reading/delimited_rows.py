@@ -112,7 +112,7 @@ def _escape_of(text: str, separator: str, quote: str) -> str | None:
 
 
 class _Fault(Enum):
-    """What may be wrong with a quotation mark at the start of a cell, in the words of notes."""
+    """Possible faults of a quotation mark at the start of a cell, as worded in notes."""
 
     NOT_CLOSED = "a quotation mark is not closed; the line was read as a row"
     NEVER_CLOSED = "a quotation mark is not closed; from here on, each line was read as a row"
