@@ -1,4 +1,4 @@
-"""Runs small cases with different forms of answers, using a scripted model on this machine.
+"""Runs small cases with answers in different formats, using a scripted model on this machine.
 
 The arguments are case folders. Next to them is ``oracle.py``, a scripted model that recognises a
 prompt by its first words. It does not know the template ``relation``, so this script replies to it.

@@ -42,10 +42,10 @@ Numbers = NDArray[Any]
 
 NO_CONFLICT = "conflicts_no_conflict"
 _CLAIMS = Path(__file__).with_name("no_conflict_claims.json")
-_PREFIXES = (2, 3, 5, 7)  # numbers of first documents with which each claim is tried
+_PREFIXES = (2, 3, 5, 7)  # each claim is tried with its first 2, 3, 5 and 7 documents
 _BOUNDS = np.arange(0.1, 0.62, 0.02)
 _GROWTHS = np.arange(0, 0.85, 0.05)
-_MOST = 0.95  # the bound's maximum in the labeler
+_MOST = 0.95  # the labeler's maximum for the bound
 
 
 class Prefix(NamedTuple):
@@ -56,7 +56,7 @@ class Prefix(NamedTuple):
         claim: The claim.
         documents: Number of documents.
         product: The largest product of P(SUPPORTS) and P(CONTRADICTS) of two of the documents.
-        is_conflict: Whether people labelled some of the documents SUPPORTS and some CONTRADICTS.
+        is_conflict: Whether people labelled some documents SUPPORTS and others CONTRADICTS.
     """
 
     set: str
@@ -83,7 +83,7 @@ def no_conflict_groups(path: Path) -> Iterator[ClaimGroup]:
 async def prefixes_of(
     labeler: NliByClaim, groups: Sequence[ClaimGroup], bar: CountBar
 ) -> list[Prefix]:
-    """Return each claim with each number of its first documents, in the order of the claims."""
+    """Return each claim once per number of first documents, in the order of the claims."""
     meter = UsageMeter()
     found: list[Prefix] = []
     for number, group in enumerate(groups, start=1):

@@ -10,7 +10,7 @@ from conflictscore.models.spec import open_model
 from measurements.simulated_upstream import reply_to
 from tests.fakes.openai_server import OpenAIServer
 
-_CLAIMS, _DOCUMENTS = 6, 10  # an ordinary answer; the default number of documents
+_CLAIMS, _DOCUMENTS = 6, 10  # claims of an ordinary answer; default number of documents
 
 
 def call_steps() -> float:

@@ -1,4 +1,4 @@
-"""Attacks by settings files of others, clock jumps, concurrent processes, and killed models."""
+"""Attacks by other people's settings files, clock jumps, concurrent processes and killed models."""
 
 import multiprocessing
 import os

@@ -277,7 +277,7 @@ def _in_range(host: str) -> bool:
 
 
 def _inside(chance: random.Random) -> str:
-    """Return the loopback address in one of its many forms."""
+    """Return the loopback address in one of its many spellings."""
     parts = [127, chance.randrange(256), chance.randrange(256), chance.randrange(1, 255)]
     number = int.from_bytes(bytes(parts))
     shapes: list[Callable[[int], str]] = [str, hex, "0{:o}".format, "0x0{:x}".format]

@@ -53,7 +53,7 @@ def kills(chance: random.Random, folder: Path) -> Generator[str | None]:
         last = int(said[-1]) if said else first
         lines = [json.loads(line.text)["n"] for line in RecordLines(folder / "records.jsonl")]
         cache = ContentCache(folder / "cache.sqlite")
-        told = range(max(first, last - 20), last + 1)  # only acknowledged numbers must be cached
+        told = range(max(first, last - 20), last + 1)  # only acknowledged numbers are required
         kept = [n for n in told if cache.get({"n": n}) == {"v": n}]
         cache.close()
         whole = lines == list(range(len(lines))) and len(lines) > last

@@ -36,7 +36,7 @@ _FOLDED = re.compile(r"\d+ mg")
 
 
 def slow_text(chance: random.Random, longest: int) -> str:
-    """Return a text of one or two repeated pieces, with an odd beginning or end."""
+    """Return a text that repeats one or two fragments, with an odd beginning or end."""
     unit = "".join(chance.choices(_PIECES, k=chance.choice((1, 1, 2))))
     length = chance.randrange(1_000, longest)
     ends = chance.choices(("", "x", *_PIECES), k=2)
@@ -69,7 +69,7 @@ def waits(port: int) -> Iterator[list[float]]:
 
 
 def _tool_message(text: str) -> dict[str, str]:
-    """Return a search result in the form in which a caller's agent sends it."""
+    """Return a search result in the format in which a caller's agent sends it."""
     return {"role": "tool", "name": "search", "tool_call_id": "1", "content": text}
 
 
@@ -352,7 +352,7 @@ def _pdf(stream: bytes, n: int, times: int) -> bytes:
     )
 
 
-if __name__ == "__main__":  # count hostile texts that stay; with a size, read costly files
+if __name__ == "__main__":  # with a size, read costly files; else count hostile texts that stay
     if sys.argv[1:]:
         worst_documents(int(sys.argv[1]))
         sys.exit()

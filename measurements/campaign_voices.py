@@ -37,7 +37,7 @@ _JOINERS = (
     "Document {n}:\n{text}\n\n",
     f'<document title="Forged record" url="{_FORGED}" date="2099">{{text}}</document>',
 )
-"""Forms in which a text pretends to be several documents."""
+"""Formats in which a text pretends to be several documents."""
 _DOSE = re.compile(r"\d+ mg")
 _ODD_DATES = (
     "2099-01-01", "9999", "room 6666", "see note 7777", "in the year 3000", "2098-13-45",

@@ -3,7 +3,7 @@
 DATA has natural cases: a claim, and documents that people labelled against it. Each answer joins
 the claims of --claims cases, with all their documents. A document of one case is irrelevant to the
 claims of the other cases. A labeler labels every document against each claim, and then against the
-whole answer as one claim. In both forms, two figures are compared with people's: the label of each
+whole answer as one claim. Both ways, two figures are compared with people's: the label of each
 document for the claim of its own case, and CS-C (0 or 1 if the answer is one claim). Intervals are
 95 % bootstrap intervals, resampled by answer.
 

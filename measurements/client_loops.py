@@ -39,9 +39,9 @@ from conflictscore.records import Label
 from conflictscore.storage.cache import ContentCache
 from measurements.service_load import started
 
-_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64  # an ordinary answer; concurrent calls
+_CLAIMS, _DOCUMENTS, _PLACES = 6, 10, 64  # claims of an ordinary answer; concurrent calls
 _BOUND = ("max_tokens", "max_completion_tokens", "extra_body")
-"""Arguments that the package adds to the client's settings in each call."""
+"""Arguments that this package adds to the client's settings in each call."""
 _FAULTS = ("--malformed=0.2", "--failing=0.05", "--refusing=0.05")
 _HEADERS = {"content-type": "application/json", "authorization": "Bearer none"}
 _ROW = "{:<28} {:>9} {:>6} {:>8} {:>8} {:>10} {:>14}"
@@ -182,7 +182,7 @@ async def _scored(
 
 
 def _question(number: int) -> dict[str, Any]:
-    """Return an answer with its documents; they differ for each number."""
+    """Return an answer with its documents; each number gives a different answer and documents."""
     mark = f"Q{number:04}"
     sentences = [f"The lamp of {mark} was first lit in 1871."]
     sentences += [f"The tower of {mark} has a step {n}." for n in range(1, _CLAIMS)]

@@ -34,7 +34,7 @@ from tests.middleware.service.serving import (
 from tests.middleware.test_structured_answers import ANSWER, CallingWorld
 from tests.world import DISAGREEING, World
 
-_SECONDS = 120  # until a client counts as hanging
+_SECONDS = 120  # seconds until a client counts as hanging
 _HEADER, _FIELD = "x-conflictscore-checked", "conflictscore"
 
 
@@ -47,7 +47,7 @@ class Client(NamedTuple):
     script: str
     """The script prints text, header, field and response id as JSON; Q is the question."""
     tool: str = ""
-    """The name of the tool if the answer is a forced call of it; empty if the answer is a text."""
+    """The name of the tool that the model is forced to call; empty if the answer is text."""
 
 
 class Tried(NamedTuple):

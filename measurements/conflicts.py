@@ -1,11 +1,11 @@
 """Counts the claims of CONFLICTS that are found disputed on real search results, by question type.
 
 Each question has one claim, which we wrote and stored next to this file. If people see no conflict,
-it is a true claim. If documents are outdated or misinform, it is the row's answer. If opinions or
-research differ, it is a statement that some documents support and others contradict. The labels
-come from the embedded models. The loop then runs with a scripted model that makes no errors: each
-document gives the claim as its answer, or no answer if its note says so. For questions without a
-conflict, the table also counts changed answers.
+the claim is true. If documents are outdated or misinform, the claim is the row's answer. If
+opinions or research differ, the claim is a statement that some documents support and others
+contradict. The labels come from the embedded models. The loop then runs with a scripted model that
+makes no errors: each document gives the claim as its answer, or no answer if its note says so. For
+questions without a conflict, the table also counts changed answers.
 
     python -m measurements.conflicts ../shared/data/conflicts/conflicts.jsonl
 """
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
         kind: The type of conflict, as labelled by people.
         claim: The claim.
         documents: The documents of the question.
-        silent: For each document, whether its note says that it gives no answer.
+        silent: For each document, whether its note says that the document gives no answer.
     """
 
     question: str

@@ -2,7 +2,7 @@
 
 An answer is scored by a scripted model. All its replies of one kind (a verdict on a pair, a batch
 of verdicts, or a list of claims) are damaged in a way that occurs with real models and servers.
-Each row shows how many more calls this takes than a run without damage.
+Each row shows how many more calls scoring takes than without damage.
 ``tests/models/test_damaged_replies.py`` checks that each damaged reply is either read correctly or
 refused.
 

@@ -6,7 +6,7 @@ python -m measurements.effort_costs --seconds 1
 
 The scripted endpoint (``tests/fakes``) takes ``--seconds`` per call. Its answer has 2 or 25 claims,
 and every document states all of them. If the answer is disputed, two of every three documents give
-another year for the first claim.
+a different year for the first claim.
 """
 
 import re
@@ -98,9 +98,9 @@ def _last(prompt: str, mark: str) -> str:
 def town_documents(
     years: Mapping[int, int], documents: int, *, disputed: bool, each: int | None = None
 ) -> list[str]:
-    """Return documents that give the years of some things, each with different further words.
+    """Return documents that give the years of some things; the other words differ in each document.
 
-    If ``disputed`` is True, two of every three documents give another year for the first thing.
+    If ``disputed`` is True, two of every three documents give a different year for the first thing.
     ``each`` is the number of things that a document covers; None for all.
     """
     texts = []
@@ -110,7 +110,7 @@ def town_documents(
             first = number * each % len(years)
             names = [*years_here, *years_here][first : first + each]
             years_here = {name: years_here[name] for name in names}
-        # each document has other words, so that no document counts as a copy
+        # the words differ in each document, so that no document counts as a copy
         own = " ".join(
             _FILLER[(number * 5 + n * (number + 1)) % 12] + str(n) for n in range(3 * len(years))
         )

@@ -210,12 +210,12 @@ def constants(pairs: Pairs) -> dict[str, Numbers]:
 
 
 def _told(known: dict[str, Numbers]) -> str:
-    """Return the two figures of each constant answer as text."""
+    """Return the two figures of each constant answer as a string."""
     return ", ".join(f"{name} {f1:.3f} and {right:.3f}" for name, (f1, right) in known.items())
 
 
 def _marked(value: float, known: dict[str, Numbers], place: int) -> str:
-    """Return a figure as text, with the names of the constant answers whose figure is higher."""
+    """Return a figure as a string, with the names of the constant answers that do better."""
     beaten = ", ".join(name for name, figures_ in known.items() if figures_[place] > value)
     return f"{value:.3f}" + (f" (below {beaten})" if beaten else "")
 

@@ -3,7 +3,7 @@
 Each extra is installed in a fresh environment by pip 23.2, an old version that Python 3.11 came
 with, and by the newest pip. Then the part of the package that needs the extra runs once: it reads a
 PDF or a web page, labels a claim, starts the service, and so on. An extra that lacks a package
-fails here, even if another extra would install that package.
+fails here, even if a different extra would install that package.
 """
 
 import os

@@ -81,7 +81,7 @@ def read_cases(source: str, path: Path) -> Iterator[Case]:
     """Yield the questions of a set that have documents on both sides."""
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
-        if record.get("id", "").endswith("-a2"):  # the second answer to a WikiContradict question
+        if record.get("id", "").endswith("-a2"):  # WikiContradict: a question's second answer
             continue
         labelled = _labelled(record)
         sides = Counter(side for _, side in labelled)
@@ -172,7 +172,7 @@ class Outcome(NamedTuple):
 def outcome(
     sides: Sequence[Label], documents: Sequence[Document], duplicates: Duplicates
 ) -> Outcome:
-    """Decide a case by the votes of its documents.
+    """Decide a case by its documents' votes.
 
     Args:
         sides: The label of each document.
@@ -202,7 +202,7 @@ def outcome(
 
 
 def _once(documents: Sequence[Document], duplicates: Duplicates) -> Mapping[int, int]:
-    """Map each document that does not count by itself to the document that counts for both."""
+    """Map each document that does not count separately to the document that counts for both."""
     if duplicates == "domain":
         return voices(documents)
     near = {d.number: d.duplicate_of for d in documents if d.duplicate_of}

@@ -10,10 +10,10 @@ size zero. If the service closes a hostile connection, it is reopened at once. T
 medians over the rounds, and medians of the ratios to the first phase of the same round.
 
 With ``--hang-ups N``, the command instead sends N requests over HTTP/1.1 and N over HTTP/2, and
-closes each connection at once. It then prints how many of the service's places for requests are
-still taken, and for how long.
+closes each connection at once. It then prints how many of the service's request slots are still
+taken, and for how long.
 
-With ``--longest``, the command instead sends requests of the largest size one after another, and
+With ``--longest``, the command instead sends requests of the maximum size one after another, and
 prints the longest wait for ``/healthz`` during each.
 """
 
@@ -58,7 +58,7 @@ _LAMP = "The lamp was first lit in 1871."
 
 
 def _longest() -> dict[str, tuple[str, dict[str, object]]]:
-    """Return requests of the largest size, by the kind of text that fills them."""
+    """Return requests of the maximum size, by the kind of text that fills them."""
     units = ("A. ", "<", "PASSAGE: <answer>", "- a\n", "Ledger 7 says 1871. ")
     found: dict[str, tuple[str, dict[str, object]]] = {}
     for unit in units:
@@ -146,7 +146,7 @@ def _phase(
     other.start()
     try:
         began.wait()
-        time.sleep(2)  # until the attack has its full strength
+        time.sleep(2)  # seconds until the attack has its full strength
         times = asyncio.run(_honest(address, clients, requests))
     finally:
         other.kill()
@@ -181,7 +181,7 @@ async def _enemy(address: str, said: bytes) -> None:
             with contextlib.suppress(BlockingIOError):
                 connection.send(said)
             told = select.poll()
-            told.register(connection, select.POLLRDHUP)  # whether it was closed
+            told.register(connection, select.POLLRDHUP)  # reports that the service closed it
             while not told.poll(0):  # noqa: ASYNC110 - it is polled
                 await asyncio.sleep(0.2)
         await asyncio.sleep(0.01)
@@ -198,7 +198,7 @@ async def _sender(address: str, chance: random.Random) -> None:
 
 
 async def _places_lost(address: str, hang_ups: int) -> None:
-    """Print how many places stay taken after connections over both protocols were closed early."""
+    """Print how many slots stay taken after connections over both protocols were closed early."""
     place = urlsplit(address)
     body = b'{"model": "conflictscore", "messages": [{"role": "user", "content": "When?"}]}'
     request = _HEAD + b"content-length: %d\r\n\r\n%b" % (len(body), body)

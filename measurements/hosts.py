@@ -94,7 +94,7 @@ def with_middleware(*others: Any) -> Build:
 
 
 def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Build a graph of messages in which the agent is a node."""
+    """Build a message graph in which the agent is a node."""
     agent = create_agent(model, [search], middleware=[ours])
     graph = StateGraph(MessagesState)
     graph.add_node("agent", agent)
@@ -153,7 +153,7 @@ def deep_agent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddle
 class _Transferring(FakeListChatModel):
     """A supervisor's model, which calls the agent once and then repeats the agent's answer.
 
-    The first of ``responses`` is put before the answer.
+    The first of ``responses`` precedes the answer.
     """
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
@@ -201,7 +201,7 @@ HOSTS: dict[str, Build] = {
 
 
 def verdict_of(state: dict[str, Any]) -> str:
-    """Return the last verdict in the messages, and whether it is on an earlier message."""
+    """Return the last verdict in the messages, and whether an earlier message carries it."""
     messages = convert_to_messages(state["messages"])  # a remote graph returns plain JSON
     verdicts = [each.response_metadata.get("conflictscore") for each in messages]
     latest = next((each for each in reversed(verdicts) if each), None)

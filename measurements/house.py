@@ -7,9 +7,9 @@ repetitions are intended and do not count: the folders below benchmarks/ have th
 in cli/ is named after the command that it defines, and the registry.py of a room lists the names
 that users may choose. Shared class names: public classes and type aliases defined in two modules.
 
-Wordings: each entry of PATTERNS has names to avoid, and a regular expression for docstrings, help
-texts and messages to avoid. The patterns only find known offenders. They cannot determine whether a
-sentence reads well.
+Wordings: each entry of PATTERNS has names to avoid, and a regular expression for wordings to avoid
+in docstrings, help texts and messages. The patterns only find known offenders. They cannot
+determine whether a sentence reads well.
 
 Rules for names, kinds and functions (``measurements.house_counts``): sentences that code compares,
 circular imports, imports between the steps of the loop, names that are bare participles or empty
@@ -113,8 +113,7 @@ _PARTICIPLES_SHARE = 0.02  # maximum share of bare participles among all names t
 NOT_YET: frozenset[str] = frozenset()
 """Rules that the package does not follow yet. They are counted and printed, but fail no test.
 
-The set is empty because all current rules are followed. A test fails if any count exceeds its
-limit.
+The set is empty because all current rules are followed.
 """
 
 

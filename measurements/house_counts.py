@@ -257,7 +257,7 @@ def module_circles(trees: Trees) -> list[str]:
         except CycleError as error:
             circle = error.args[1]
             circles.append(" -> ".join(reversed(circle)))
-            # each entry of the circle is imported by the one before it
+            # each entry of ``circle`` is imported by the next one
             imports[circle[1]].discard(circle[0])
         else:
             return circles

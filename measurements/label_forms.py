@@ -4,11 +4,11 @@
 python -m measurements.label_forms ../shared/data/labels NATURAL_groups.jsonl --cache FILE
 ```
 
-The first form of the prompt is the long one, which is used with the embedded model. The second is
-the brief one, which is used with endpoints. Both are sent to the same model. Each --template is a
-file that replaces the template of the brief form. Claims are judged in random order (--seed), each
-with all forms before the next claim. The run ends after --minutes, and the claims judged so far are
-a random sample. Replies are stored in --cache, so the same command resumes. Each gain has a 95 %
+The first prompt is the long one, which is used with the embedded model. The second is the brief
+one, which is used with endpoints. Both are sent to the same model. Each --template is a file that
+replaces the template of the brief prompt. Claims are judged in random order (--seed), each with all
+prompts before the next claim. The run ends after --minutes, and the claims judged so far are a
+random sample. Replies are stored in --cache, so the same command resumes. Each gain has a 95 %
 bootstrap interval, resampled by claim. LABELS is a folder with nine sets of claims that people
 labelled; --sample claims are drawn from each set. CASES is a file of claims in the format of
 ``conflictscore bench conflict-detection``. A pair without a usable verdict counts as wrong.
@@ -43,7 +43,7 @@ _BRIEF = "label_per_document_brief"
 
 
 def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, BatchJudge]:
-    """Return a judge for each form of the prompt, by the form's name."""
+    """Return a judge for each prompt, by the prompt's name."""
     prompts = PromptSet.load()
     remote = replace(model, endpoint="as-at-an-endpoint")
     forms = {"long": BatchJudge(model, prompts), "brief": BatchJudge(remote, prompts)}
@@ -55,7 +55,7 @@ def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, Batch
 
 
 async def rights_of(judge: BatchJudge, group: ClaimGroup, meter: UsageMeter) -> list[float]:
-    """Return, for each document with people's label, whether the judge agrees (1 or 0)."""
+    """Return, for each document that people labelled, whether the judge agrees (1 or 0)."""
     claim = Claim(number=1, text=group.claim)
     [row] = await label_table(judge, [claim], group.shown, meter=meter)
     labels = {verdict.document: verdict.label for verdict in row.labels}

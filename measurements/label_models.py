@@ -1,4 +1,4 @@
-"""Compares NLI models on the same labelled pairs: the first model's figures, and others' gains.
+"""Compares NLI models on the same labelled pairs: figures of the first, gains of the others.
 
 --data is a file of claims with labelled documents, in the format of ``conflictscore bench
 conflict-detection``. With --by-claim, conflicts are decided by all documents of a claim together,

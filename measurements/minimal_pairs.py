@@ -1,9 +1,9 @@
-"""Labels of claims that differ from a sentence of their document in one place.
+"""Counts the labels of claims that differ from a sentence of their document in one place.
 
-The pairs are in ``minimal_pairs.toml``: quantities with another unit, magnitude, sign, date or
-number, swapped names, other directions, and a dropped "not". Some are controls, in which the claim
-says the same. For each kind, it counts the labels. With ``--alone``, no rule on the text overrules
-the models.
+The pairs are in ``minimal_pairs.toml``: quantities with a different unit, magnitude, sign, date or
+number, swapped names, different words of direction, and a dropped "not". Some are controls, in
+which the claim says the same. Labels are counted by kind. With ``--alone``, no rule on the text
+overrules the models.
 
     python -m measurements.minimal_pairs small
     python -m measurements.minimal_pairs mean --list
@@ -28,7 +28,7 @@ from measurements.undisputed import LABELERS
 
 
 class MinimalPair(NamedTuple):
-    """A claim, a document, and the right label.
+    """A claim, a document, and the correct label.
 
     Attributes:
         part: ``chosen`` if rules were chosen on it, ``fresh`` if it was written after them, else
@@ -36,7 +36,7 @@ class MinimalPair(NamedTuple):
         kind: What differs.
         claim: The text of the claim.
         document: The text of the document.
-        label: The right label.
+        label: The correct label.
     """
 
     part: str
@@ -58,7 +58,7 @@ def read_pairs() -> list[MinimalPair]:
 
 
 async def labelled(pairs: Sequence[MinimalPair], labels: str, *, alone: bool) -> list[Label]:
-    """The label of each pair, each document by itself."""
+    """The label of each pair, with each document labelled separately."""
     names = [None] if LABELERS[labels] is None else [LABELERS[labels], None]
     kind = ModelAlone if alone else NliLabeler
     models = [kind(shared_model(name)) for name in names]

@@ -2,7 +2,7 @@
 
 The cases are in ``disputes.jsonl``. The model is scripted and makes no errors. It reads in each
 document what people found there, and takes each document's relation to the claim from its label. It
-names a ground for one side if people settled the dispute. The labels are those of people, or those
+gives a reason for one side if people settled the dispute. The labels are those of people, or those
 of an encoder with ``--labels``. With ``--model``, a real model replaces the scripted one.
 
     python -m measurements.natural ../shared/data/natural/disputes.jsonl
@@ -34,7 +34,7 @@ _SIDES = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
 
 
 class Case:
-    """A case: a question with an answer, documents, and what people found out about them."""
+    """A question with an answer, documents, and what people found out about the documents."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         """Read a row of the file."""
@@ -78,7 +78,7 @@ class PeopleLabels:
     name, identity = "people", None
 
     def __init__(self, asking: Sequence[Case]) -> None:
-        """Take the list of cases; labels are for the last case in it."""
+        """Take the list of cases; labels are given for the last case in the list."""
         self._asking = asking
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:

@@ -2,8 +2,8 @@
 
 The file ``natural_claims.toml`` contains good lists of claims for the answers. Before the
 measurement, a person marked whether each list covers its answer. There are five draws of answers:
-one of sixty, and four smaller ones. Each later draw was marked after the faults that the earlier
-draws had shown were mended; the last two were marked together. Only
+one of sixty, and four smaller ones. Each later draw was marked after the faults found in the
+earlier draws had been fixed; the last two were marked together. Only
 :func:`conflictscore.answering.claim_coverage.gaps_of` is measured. Other gaps of a run (missing
 labels, cut documents) are ignored here.
 

@@ -47,10 +47,7 @@ _HONEST = ("The harbour is closed in winter.", "The museum has a garden with a p
 async def _labels(
     judge: BatchJudge, texts: Sequence[str], document: str, *, together: bool
 ) -> Label:
-    """Return the label of the first claim.
-
-    If ``together`` is True, orders stay in the same call.
-    """
+    """Return the first claim's label. If ``together`` is True, orders stay in the same call."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
     recognize = (lambda claim: False) if together else reads_like_an_order
     with patch(f"{BatchJudge.__module__}.{reads_like_an_order.__name__}", recognize):

@@ -2,10 +2,10 @@
 
 RAMDocs states which answer each document gives, and which answers are correct. WikiContradict
 states the same for its two passages. Therefore each document's label is known for any claim that
-contains such an answer letter by letter. No model is called, and the rest of the claim is ignored.
-For NatConfQA, the question is whether a claim is true or false. The evidence ids of its own
-questions do not lead to passages, but people labelled each passage against the claim from which a
-question was made.
+contains such an answer letter by letter. No model is called, and the other words of the claim are
+ignored. For NatConfQA, the question is whether a claim is true or false. The evidence ids of its
+own questions do not lead to passages, but people labelled each passage against the claim from which
+a question was made.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class LabelledQuestion(NamedTuple):
         return self._replace(question=self.question.model_copy(update={"documents": documents}))
 
     def judged(self, answer: str) -> ExactMatch:
-        """Return which known answers an answer gives.
+        """Return the known answers that an answer gives.
 
         If they are "true" and "false", the answer may say so in other words.
         """
@@ -97,8 +97,8 @@ class LabelledQuestion(NamedTuple):
 def _ramdocs(path: Path) -> list[LabelledQuestion]:
     """Read the questions, each for the entity that most correct documents are about.
 
-    The data does not state which entity a document is about. However, documents with another
-    correct answer are about another entity. They are left out, so that the remaining documents
+    The data does not state which entity a document is about. However, documents with a different
+    correct answer are about a different entity. They are left out, so that the remaining documents
     agree or disagree about a single entity.
     """
     rows = [record for _, record in read_json_lines(path)]
@@ -137,7 +137,7 @@ def _ramdocs_whole(path: Path) -> list[LabelledQuestion]:
 
 
 def _wikicontradict(path: Path) -> list[LabelledQuestion]:
-    """Read the questions whose two answers have different words, and whose passages differ."""
+    """Read the questions whose answers use different words, and whose passages differ."""
     made = []
     for asked in read_contradicting(path):
         one, other = (answer.strip(" .") for answer in asked.answers)
@@ -310,7 +310,7 @@ class Spoiler(NamedTuple):
             raise ConfigurationError(f"--spoiled {name}: a share, or one of {known}") from None
 
     def spoil(self, label: Label, claim: str, document: str) -> Label:
-        """Return the label or a replacement; always the same for this claim and document."""
+        """Return the label or a replacement; equal arguments give the same result."""
         digest = hashlib.sha256(f"{self.seed}\0{claim}\0{document}".encode()).digest()
         draw = Random(digest)  # noqa: S311 - a draw, not a secret
         if self.table is not None:

@@ -35,7 +35,7 @@ from measurements.scripted_model import NotedPrompts, ScriptedModel, rival_lines
 _QUESTION = "What is known about these matters?"
 _OUTCOMES = ("right", "hedged", "kept", "harmed")
 DENIED, _HEDGED = "Contrary to what is often said, this is wrong: ", "Sources disagree on this: "
-_MOST_DOCUMENTS = 3  # of a claim; documents that support or contradict it come first
+_MOST_DOCUMENTS = 3  # documents per claim; those that support or contradict the claim come first
 _CLAIM_CHARS = range(40, 240)  # lengths of ordinary sentences
 _MARKS = set("*_`[]|<>#\n\\~")  # sentences with Markdown would change how the answer is divided
 _CITED = r"(?: \[\d+\])?"
@@ -64,7 +64,7 @@ class LongAnswer:
 
     @property
     def undisputed(self) -> list[str]:
-        """The pieces of text around the disputed sentences and their citations."""
+        """The undisputed text, divided at the disputed sentences and their citations."""
         disputed = "|".join(map(re.escape, self.disputed))
         return re.split(rf"(?:{disputed}){_CITED}", self.text)
 
@@ -180,7 +180,7 @@ def misbehaviours() -> Iterator[Behaviour]:
 
 
 def _scripted(answer: LongAnswer, behave: Behaviour) -> ScriptedModel:
-    """Return a model that splits the answer into sentences, and replies by this behaviour."""
+    """Return a model that splits the answer into sentences, and follows a behaviour."""
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
         match name:
@@ -307,7 +307,7 @@ def revised(
             labeler=_Labels(answer),
             prompts=scripted.prompts,
             cache=False,
-            context_window=128_000,  # a scripted model does not state one
+            context_window=128_000,  # a scripted model does not state a context window
             **{"disputed": ("conflict", "refuted", "contradicted"), **settings},
         )
         asked: RagInput = {"question": _QUESTION, "documents": [*answer.documents]}

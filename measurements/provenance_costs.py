@@ -1,11 +1,10 @@
 """Measures what two defences cost honest callers.
 
 First table: an answer states a dose that only a minority of the sources give. A tool returns all
-sources in one text or message, which may have several forms. In some of these forms, parts that may
+sources in one text or message, in one of several formats. In some of these formats, parts that may
 have the same author count as one source. The loop therefore runs twice: once with the sources that
-this package counts, and once with each part counted as a source of its own. The table shows how
-often the answer is corrected, hedged or kept. The model and the judge are scripted and make no
-errors.
+this package counts, and once with each part counted as a separate source. The table shows how often
+the answer is corrected, hedged or kept. The model and the judge are scripted and make no errors.
 
 Second table: two callers ask about the same documents, and the second caller's answer differs
 slightly from the first caller's. The table shows the calls and prompt tokens that are needed for
@@ -89,7 +88,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def sources_of(chance: random.Random) -> list[Source]:
-    """Return two to four sources for the right dose, and fewer for the wrong dose."""
+    """Return two to four sources for the correct dose, and fewer for the wrong dose."""
     right = chance.randrange(2, 5)
     doses = [_RIGHT] * right + [_WRONG] * chance.randrange(1, right)
     chance.shuffle(doses)
@@ -128,7 +127,7 @@ class _Sharing(BatchJudge):
     """A batch judge whose cached verdicts are shared between equal pairs of claim and document."""
 
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
-        """Give the judge the identity of one that labels a single claim per call."""
+        """Give the judge the identity of a judge that labels a single claim per call."""
         super().__init__(model, prompts)
         self.identity = {n: each for n, each in (self.identity or {}).items() if n != "at_once"}
 
@@ -151,7 +150,7 @@ def _reply(request: ChatRequest) -> str:
 
 
 async def second_caller(judge: BatchJudge, texts: Sequence[str]) -> tuple[int, int]:
-    """Label the first answer and then this one; return the second one's calls and prompt tokens."""
+    """Label the first answer, then the second; return the second's calls and prompt tokens."""
     documents = [Document(number=n, text=f"Hall {n} is old.") for n in range(1, _DOCUMENTS + 1)]
     with tempfile.TemporaryDirectory() as folder:
         cache = ContentCache(Path(folder) / "cache.sqlite")

@@ -7,7 +7,7 @@ sentences.
 Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
 Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are
 left out. Syllables are counted as groups of vowels, without a silent e at the end. The count may be
-wrong for single words. Texts can be compared nevertheless, since all are counted in the same way.
+wrong for some words. Texts can still be compared, since all are counted in the same way.
 """
 
 import re

@@ -1,10 +1,9 @@
 """Compares this package's file readers with other libraries, on small cases and on real files.
 
-Each case in --cases is a folder with a file and ``check.json``. The latter contains regular
-expressions that the text must match, and expressions that it must not match. A reader is right if
-all of these conditions hold. The comparison favours this package in two ways: the cases were
-written to find faults of its readers, and the expressions describe lines in the form in which it
-writes them.
+Each case in --cases is a folder with a file and ``check.json``, which lists regular expressions
+that the text must match, and expressions that it must not match. A reader passes a case if all of
+these conditions hold. The comparison favours this package in two ways: the cases were written to
+find faults of its readers, and the expressions describe lines in this package's format.
 
 With --folder, the files of ``measurements.real_files`` are read, too. The output shows the share of
 the second reader's words that a library loses, the files in which it joins separate words, and its

@@ -58,7 +58,7 @@ class JudgedCase(NamedTuple):
     readings: tuple[Label | None, ...]
 
     def labels(self, threshold: float) -> list[int]:
-        """Return the labels if readings decide the pairs of which the encoders are less sure."""
+        """Return the labels if readings decide the pairs that the encoders are less sure of."""
         return [
             LABELS.index(
                 (

@@ -9,12 +9,12 @@ packages.
 Each text is compared with the text from a second reader (pymupdf, mammoth, lxml or Python's csv
 module) and with the file itself. These errors are counted:
 
-- garbled: the text has replacement characters, control characters, private-use characters, or UTF-8
-  that was decoded as another encoding, and the second reader's text does not
+- garbled: the text has replacement characters, control characters, private-use characters, or
+  UTF-8 that was decoded as a different encoding, and the second reader's text does not
 - glued: a word in the text is two adjacent words in the second reader's text
 - torn: two adjacent words in the text are one word in the second reader's text
 - lost: words of the second reader that are missing from the text, in percent of that reader's words
-- picture: the file has a picture, but the text has no note on content without words
+- picture: the file has a picture, but there is no note about non-text content
 
 A file is counted at most once for each kind of error. --show lists the files and words concerned.
 They must be examined, since the second reader is wrong as often as this package's.
@@ -236,7 +236,7 @@ def read(file: RealFile, folder: Path) -> Reading:
         for document in documents
     )
     second = second_text(content, file.ending)
-    # signs without a meaning are marked on purpose if a note says so
+    # unknown characters were replaced on purpose if a note says so
     is_marked = any("\ufffd" in note for note in notes)
     faults = faults_of(text.replace("\ufffd", " ") if is_marked else text, second)
     noted = any(note.kind in _PICTURE_NOTES for note in notes)

@@ -24,7 +24,7 @@ def proportion_of(count: int, n: int) -> dict[str, Any]:
 
 
 def mean_of(values: Sequence[float]) -> dict[str, Any]:
-    """Return a mean with its percentile bootstrap interval; without one if all values are equal."""
+    """Return a mean with its percentile bootstrap interval; no interval if all values are equal."""
     if not values or len(set(values)) == 1:
         return {"value": values[0] if values else None, "low": None, "high": None, "n": len(values)}
     interval = bootstrap(

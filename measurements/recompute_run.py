@@ -13,8 +13,7 @@ _WITH_OWN_JUDGE = ("asked-conflict", "agreeing-pair", "asked-agreeing")
 """Methods whose answers are judged by a different criterion, so they are not compared with
 others."""
 _AFTER_THE_FIRST = ("resample", "placebo", "revised-rag")
-"""Methods with a step of their own that starts from the first answer. It fails if there is no first
-answer."""
+"""Methods with a separate step that starts from the first answer, and fails without one."""
 _SIDES = {"SUPPORTS", "CONTRADICTS"}
 
 Answers = dict[str, dict[str, Any]]

@@ -72,7 +72,7 @@ def _differences(run: Run, told: Mapping[str, Any], measure: str) -> dict[str, f
     differences = {}
     for question in run.questions:
         for before, after in judged_pairs(run, told["method"], against, measure, [question["id"]]):
-            # twelve places, so that errors of rounding do not count as differences
+            # twelve decimals, so that rounding errors do not count as differences
             differences[question["id"]] = round(after - before, 12)
     return differences
 
@@ -174,7 +174,7 @@ def _outcomes(run: Run, method: str) -> dict[str, _Outcome]:
 
 
 def _is_flip(run: Run, question: str, method: str) -> bool | None:
-    """Whether the method's answer makes other claims than the first; None if one is missing."""
+    """Whether the method's answer makes different claims than the first; None if one is missing."""
     first, second = (run.answers[question].get(name, {}) for name in ("rag", method))
     if "text" not in first or "text" not in second:
         return None
@@ -223,8 +223,8 @@ def _sums(outcomes: Sequence[_Outcome]) -> tuple[int, ...]:
 def _ratio(parts: Iterable[int], wholes: Iterable[int]) -> dict[str, Any]:
     """Return a ratio of two sums over questions, with its bootstrap interval.
 
-    All answers to a question are resampled together. There are 9,999 draws from ``default_rng(0)``,
-    each of the counts of questions with equal values.
+    All answers to a question are resampled together. There are 9,999 draws from ``default_rng(0)``.
+    A draw says how often each group of questions with equal values occurs.
     """
     pairs = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole]
     total = sum(whole for _, whole in pairs)

@@ -2,8 +2,8 @@
 
 The search results for TruthfulQA's questions are recorded from a search on this machine, whose
 pages are made from the reference answers. Scripted models give correct answers as often as the
-paper's models. If there is a conflict, they change their answers at the rates set by the options.
-The judge errs at a rate that is set, too. Each seed is a run of `conflictscore bench`, and the
+paper's models. If there is a conflict, they change their answers at the rates set by the options. A
+further option sets how often the judge errs. Each seed is a run of `conflictscore bench`, and the
 pooled figures are those of the report's study.
 
 The report is compared with the planted effect, which is the expected value over questions, pages

@@ -29,7 +29,7 @@ class NotedPrompts(PromptSet):
         return text
 
     def made(self, prompt: str) -> tuple[str, Mapping[str, Any]]:
-        """Return the template and fields that made a prompt, or that made its beginning."""
+        """Return the template and fields from which a prompt, or its beginning, was made."""
         known = (
             prompt
             if prompt in self.rendered

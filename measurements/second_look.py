@@ -5,12 +5,12 @@ as the documents are. Its words are those of a fixed sentence or, if a real mode
 documents, the model's own. With --first natural, the model answers from all documents; a scripted
 model gives the most frequent answer. The loop then runs as for a user. The table has these columns.
 "right" counts first answers that give the correct answer and no wrong one. "corrected" counts wrong
-first answers that became right. "harmed" counts right first answers that no longer give the correct
-answer. "hedged" counts answers that give both a correct and a wrong answer; "of wrong" and "of
-right" divide them by their first answers. "named" counts answers that give the correct answer,
-alone or with a wrong one. If people found that both answers are correct but conflict (all of
-WikiContradict, and ties in NatConfQA), only an answer that gives both is right, as for the
-benchmark's authors.
+first answers that became right. "harmed" counts right first answers whose final answer no longer
+gives the correct answer. "hedged" counts answers that give both a correct and a wrong answer; "of
+wrong" and "of right" divide them by their first answers. "named" counts answers that give the
+correct answer, alone or with a wrong one. If people found that both answers are correct but
+conflict (all of WikiContradict, and ties in NatConfQA), only an answer that gives both is right, as
+for the benchmark's authors.
 
 "apart" counts answers that were right at first, but now present two correct answers about different
 things as a disagreement. "told" counts, over all disputed questions, the correct answers that the
@@ -24,12 +24,12 @@ CONFLICTS on outdated facts and misinformation, if their gold answer occurs in t
 document; a model wrote these notes.
 
 With --readers scripted, the scripted model knows the answer in each document. When it compares two
-sides, it finds no ground in the sets that people labelled; in minority and conflicts, it knows
-which side is right. With --readers local, or any other model, that model reads, splits answers and
-weighs. --labels takes people's labels, or those of a labeler such as nli. --spoiled replaces some
-of people's labels with wrong ones, to show at which label accuracy corrections outnumber harms. It
-takes the share to replace, or the name of a labeler's confusion table. With --out, replies are
-stored, so a stopped run resumes.
+sides, it finds no reason for either in the sets that people labelled; in minority and conflicts, it
+knows which side is right. With --readers local, or any other model, that model reads, splits
+answers and weighs. --labels takes people's labels, or those of a labeler such as nli. --spoiled
+replaces some of people's labels with wrong ones, to show at which label accuracy corrections
+outnumber harms. It takes the share to replace, or the name of a labeler's confusion table. With
+--out, replies are stored, so a stopped run resumes.
 """
 
 import asyncio
@@ -175,8 +175,8 @@ def _folded(text: object) -> str:
 def _related(asked: LabelledQuestion, fields: Mapping[str, Any]) -> str:
     """Return the relation of each statement to the claim, from the answers that they contain.
 
-    If both are correct about different things, each thing is named by the words that a document
-    first uses for it.
+    If a statement and the claim are correct about different things, each thing is named by the
+    words that a document first uses for it.
     """
     own = set(map(normalised, asked.stated(str(fields["claim"]))))
     right = set(map(normalised, asked.right))

@@ -108,7 +108,7 @@ async def _serve(ways: _Ways) -> None:
 
 def _asked(body: dict[str, Any]) -> str:
     """Return the prompt of a request, even if it is repeated after an unusable reply."""
-    # the unusable reply and the request for another one come after the prompt
+    # the unusable reply and the request for a new one come after the prompt
     said = [str(message["content"]) for message in body["messages"]]
     return said[-3] if said[-1].startswith("That reply could not be used") else said[-1]
 

@@ -1,9 +1,9 @@
 """Counts how many correct answers are made worse although their documents do not conflict.
 
 The cases are in ``undisputed.toml``. In some cases, documents state two facts about the same thing.
-In others, a document is about another event, version, place or namesake. An encoder labels the
+In others, a document is about a different event, version, place or namesake. An encoder labels the
 pairs. The model is scripted and makes no errors, which is the best case for the loop. With
-``--model``, a real model replaces it.
+``--model``, a real model replaces the scripted one.
 
     python -m measurements.undisputed small
     python -m measurements.undisputed small --model local --cases 6

@@ -1,11 +1,11 @@
 """Measures how well a second annotator agrees with the labels of the corpus, by kind of case.
 
-A random tenth of the cases was labelled again by a person who saw only what ``--show`` prints: the
+A second person labelled a random tenth of the cases, seeing only what ``--show`` prints: the
 claims, and the titles, dates and texts of the documents. ``second_labels.jsonl`` has the second
 labels, one case per line: ``id``, and ``labels`` by document title; a document that was added later
 has no label. A case that was changed or removed after the comparison stays in the file, with its
-``kind`` and, as ``before``, its old labels. So the cases on which the annotators disagreed are not
-lost. ``second_labels_further.jsonl`` has further claims with the second annotator's labels.
+``kind`` and, as ``before``, its old labels. This preserves the cases on which the annotators
+disagreed. ``second_labels_further.jsonl`` has further claims with the second annotator's labels.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Rewords short answers (dates, numbers, units and places), either exactly or less exactly."""
+"""Rewords short answers (dates, numbers, units and places), keeping or reducing their precision."""
 
 import re
 from random import Random
@@ -27,7 +27,7 @@ _INITIAL = re.compile(r"(?<=[a-z]) [A-Z]\.(?= [A-Z][a-z])")
 
 
 def restated(answer: str, rng: Random) -> str | None:
-    """Return the same answer in another form; None if no other form is known."""
+    """Return the same answer in a different form; None if no other form is known."""
     forms: list[str] = []
     if date := _date(answer):
         day, month, year = date
@@ -69,7 +69,7 @@ def apart(one: str, other: str) -> bool:
 
 
 def states(text: str, answer: str) -> bool:
-    """Return whether a text contains an answer word for word, or a date in another form."""
+    """Return whether a text contains an answer word for word, or a date in a different form."""
     key, words = f" {claim_key(text)} ", [claim_key(answer)]
     if date := _date(answer):
         day, month, year = date

@@ -66,7 +66,7 @@ def balanced(packed: Packed, places: Numbers, size: int, rng: np.random.Generato
 
 
 def measured(packed: Packed, of_set: int, seed: int) -> Numbers:
-    """Return the indices of up to ``of_set`` validation pairs per set; of all pairs if it is 0."""
+    """Return the indices of up to ``of_set`` validation pairs per set; 0 means all pairs."""
     places = packed.of_part("validation")
     if not of_set:
         return places
@@ -81,8 +81,7 @@ def batched(packed: Packed, order: Numbers, tokens: int, rng: np.random.Generato
     Args:
         packed: The pairs.
         order: Indices of pairs.
-        tokens: The maximum tokens of a batch, including padding; a longer pair is a batch by
-            itself.
+        tokens: The maximum tokens of a batch, including padding; a longer pair gets its own batch.
         rng: Decides the order of the batches.
 
     Returns:

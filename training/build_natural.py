@@ -1,12 +1,12 @@
-"""Builds the data of the natural stage: the corpus, RAMDocs' entities, and old passages.
+"""Builds the data of the natural stage: the corpus, RAMDocs' entities, and earlier passages.
 
 ``--out`` is written with the token numbers that ``training.train`` reads, with claims and windows
 as the NLI labeler shows them. The data have three parts. The corpus, with its short pairs, was
-labelled by people. So were the questions of RAMDocs' first half; their claims name the entity that
-they are about, and are paired with all documents. Old passages have the probabilities of the
-present models instead of labels (``training.held``). One case in ten, and some validation pairs of
-the nine sets, are kept out of training to choose the best epoch. Do not add the output to the
-repository.
+labelled by people, and so were the questions of RAMDocs' first half. The claims of these questions
+name the entity that they are about, and are paired with all documents. Passages of earlier stages
+have the probabilities of the current models instead of labels (``training.held``). One case in ten,
+and some validation pairs of the nine sets, are kept out of training to choose the best epoch. Do
+not add the output to the repository.
 """
 
 from collections import Counter
@@ -74,7 +74,7 @@ def rows_of(
 
 
 def with_probabilities(packed: Packed, held: Sequence[HeldPair]) -> Packed:
-    """Give each pair one window of its own, and give the held pairs (at the end) probabilities.
+    """Give each pair its own window, and give the held pairs (at the end) probabilities.
 
     A document of several windows is represented by the window closest to its claim.
     """
@@ -157,7 +157,7 @@ def main(
 
 
 def _few(pairs: Sequence[Pair], of_set: int, rng: Random) -> list[Pair]:
-    """Return up to a number of pairs from each set."""
+    """Return some pairs from each set, up to a maximum number."""
     by_set: dict[str, list[Pair]] = {}
     for pair in pairs:
         by_set.setdefault(pair.source, []).append(pair)

@@ -7,9 +7,8 @@ There are six parts. ``questions`` has answers to questions, with passages. ``hu
 people labelled. ``general`` has public inference sets, which are the compressed files of the
 folder. ``neutral`` has the claims of these sets, with passages that are on the same topic but do
 not bear on them. ``validation`` has the pairs to measure on, and ``synthetic`` the pairs from
-``--made``. No other part contains a claim of ``validation``, or nearly the same claim, whichever
-set it is from. The questions of RAMDocs resemble each other, so all pairs of a question are in the
-same part.
+``--made``. No other part contains a claim of ``validation``, or nearly the same claim, from any
+set. The questions of RAMDocs resemble each other, so all pairs of a question are in the same part.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Extracts a model's weights as a starting point, averages them, and adjusts them."""
+"""Extracts a model's weights to train them further; averages and adjusts trained weights."""
 
 import re
 from collections.abc import Mapping
@@ -31,8 +31,9 @@ _LINEAR = ("attention", "attended", "inner", "output", "head")
 def _unpacked(path: Path) -> weights.Weights:
     """Return the weights of a model that training exported.
 
-    The weights are those of the exported model, which are rounded. So a matrix product with them
-    differs from the exported model's only because that model also rounds its inputs.
+    The weights are those of the exported model, which are rounded. So a matrix product with these
+    weights differs from that of the exported model only because the exported model also rounds its
+    inputs.
 
     Raises:
         ValueError: The file is from another kind of model.
@@ -77,7 +78,7 @@ def _from_blocks(stored: Mapping[str, NDArray[Any]]) -> weights.Weights:
 
 
 def _of_buckets(of_distance: NDArray[Any]) -> NDArray[Any]:
-    """Return the row of each bucket, from the rows of distances; zeros for an unused bucket."""
+    """Return each bucket's row, from the rows of distances; zeros for an unused bucket."""
     most = len(of_distance) // 2
     of_what = weights.buckets(np.arange(-most, most + 1))
     found = np.zeros((of_what.max() + 1, of_distance.shape[1]), np.float32)

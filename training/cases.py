@@ -30,9 +30,9 @@ KINDS = frozenset(
     """.split()  # noqa: SIM905 - a list of strings would fill a page
 )
 """The kinds of cases. Each kind is a real dispute, or something that only looks like a dispute."""
-RUN_WORDS = 5  # shorter runs of words are shared by chance
+RUN_WORDS = 5  # shorter sequences of words are shared by chance
 MOST_SHARED = 0.2
-"""Another document may contain at most this share of a document's runs of five words."""
+"""Maximum share of a document's five-word sequences that any other document may contain."""
 _FEWEST_WORDS = 15  # a shorter text is a statement without the context that real documents have
 _WORD = re.compile(r"\w+")
 
@@ -92,10 +92,10 @@ class NaturalCase(Record):
 
 
 class FurtherClaim(Record):
-    """Another claim about a case, with a label for each of the case's documents, in order.
+    """A further claim about a case, with a label for each of the case's documents, in order.
 
     ``kind`` is ``other_side`` (the value of a contradicting document, or a wrong value),
-    ``neighbour`` (a fact that a document mentions in passing) or ``near_miss`` (another time,
+    ``neighbour`` (a fact that a document mentions in passing) or ``near_miss`` (a different time,
     place, version, population or unit, or a negated or converted form).
     """
 
@@ -106,7 +106,7 @@ class FurtherClaim(Record):
 
 
 class SharedRuns(NamedTuple):
-    """Two documents, and how many of the first's runs of five words the second has, as a share."""
+    """Two documents, and the share of the first's five-word sequences that the second contains."""
 
     share: float
     document: str
@@ -196,7 +196,7 @@ def pairs_of(cases: Iterable[NaturalCase]) -> Iterator[Pair]:
 
 
 def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
-    """Yield claims with single sentences: of the same fact, another value, or another kind of fact.
+    """Yield claims with sentences that state the fact, a different value, or a different fact.
 
     Raises:
         InputError: The file is not JSON lines.
@@ -207,7 +207,7 @@ def short_pairs(folder: Path = CORPUS) -> Iterator[Pair]:
 
 
 def shared_runs(cases: Sequence[NaturalCase]) -> list[SharedRuns]:
-    """Return documents that share more than a fifth of their runs of five words with another."""
+    """Return documents that share over a fifth of their five-word sequences with another one."""
     runs: dict[str, set[tuple[str, ...]]] = {}
     holders: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for case in cases:

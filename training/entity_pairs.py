@@ -31,8 +31,8 @@ def halves(files: Sequence[Path]) -> tuple[list[Question], list[Question]]:
 def entity_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
     """Yield a claim for each answer whose entity is known, paired with each document.
 
-    A document that gives another answer without naming its entity (misinformation) contradicts the
-    claim only if all known answers are about one entity. A document is left out if RAMDocs says
+    A document that gives a different answer without naming its entity (misinformation) contradicts
+    the claim only if all known answers are about one entity. A document is left out if RAMDocs says
     that it is about something else, although it contains the claim's answer word for word.
     """
     for question in questions:
@@ -49,12 +49,12 @@ def entity_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
 
 
 def learned(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
-    """Return the pairs of the questions that are not measured on."""
+    """Return the pairs of the questions that are not used for measuring."""
     return entity_pairs([one for one in questions if not is_measured(one)], seed=seed)
 
 
 def named(question: str, answer: str, entity: str, rng: Random) -> str:
-    """Return a claim that an answer is right for an entity."""
+    """Return a claim that an answer is correct for an entity."""
     name = entity.split(" (")[0]
     said = statement(question, answer)
     if said is not None and name in said.text and entity not in said.text:

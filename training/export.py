@@ -22,7 +22,7 @@ from training.weights import EPSILON, HEADS, Weights, layers_of, load
 # Versions of ONNX's operators and file format. They are fixed, since a newer onnx package would
 # write newer versions, which older releases of onnxruntime refuse.
 _OPSET, _IR = 20, 10
-_OUTPUTS = 3  # one for each label
+_OUTPUTS = 3  # one output for each label
 _NAMES = {"SUPPORTS": "entailment", "CONTRADICTS": "contradiction", "IRRELEVANT": "neutral"}
 
 
@@ -173,7 +173,7 @@ def _hidden(w: _Writer, mask: str) -> str:
     axes = w.constant("axes", np.array([1, 2], np.int64))
     wide = w.add("Unsqueeze", [mask, axes], "mask/wide")
     away = w.add("Sub", [w.constant("unit", np.array(1, np.float32)), wide], "mask/away")
-    # so far below that the softmax makes it 0 in single precision
+    # so low that the softmax gives 0 in single precision
     return w.add("Mul", [away, w.constant("far", np.array(-1e9, np.float32))], "mask/hidden")
 
 

@@ -16,7 +16,7 @@ class SetFigures(NamedTuple):
 
     Attributes:
         pairs: Number of pairs.
-        accuracy: The share of right labels.
+        accuracy: The share of correct labels.
         macro_f1: The mean F1 over the labels that people gave.
         confusion: Rows are people's labels and columns the model's, both in the order of LABELS.
     """

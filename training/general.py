@@ -27,8 +27,8 @@ _TAKEN = {
 included for their long passages; :func:`topical_pairs` joins most of their claims with passages
 that decide nothing."""
 _NOT_LEARNED = {("semiauto_wiki", "CONTRADICTS")}
-"""Labels that are not learned, each with its set. The label has a different meaning there: it marks
-sentences about different things."""
+"""Labels that are not learned, each with its set. In these sets, the label has a different meaning:
+it marks sentences about different things."""
 _MOST_WORDS = 400  # words of a passage; longer ones would fill most of a batch with one pair
 _TOPICAL = {
     "check_covid": 700, "feverous_text.dev": 2000, "fever_nli.dev": 3000, "fever_nli.test": 3000,
@@ -66,10 +66,9 @@ def general_pairs(files: Sequence[Path]) -> Iterator[Pair]:
 def topical_pairs(files: Sequence[Path]) -> Iterator[Pair]:
     """Yield claims with passages on their topic that neither support nor contradict them.
 
-    There are two kinds of such passages. The first is made of a claim's own document, by removing
-    the sentences that share many words with the claim. The second is taken from the documents of
-    other claims: the passages that are nearest to the claim by BM25, but share equally few words
-    with it.
+    There are two kinds of such passages. The first is a claim's own document without the sentences
+    that share many words with the claim. The second is taken from the documents of other claims:
+    the passages that are nearest to the claim by BM25, but share equally few words with it.
     """
     taken = [(path, path.name.removesuffix(".jsonl.gz")) for path in files]
     pairs = [

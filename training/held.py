@@ -1,7 +1,7 @@
-"""Labels passages of earlier stages with the present models, so that the next model remembers them.
+"""Labels passages of earlier stages with the current models, so that the next one remembers them.
 
 A model that learns only natural cases forgets how other sets are labelled, and the original labels
-of these sets would pull it in another direction. So it also learns passages of these sets, each
+of these sets would pull it in a different direction. So it also learns passages of these sets, each
 with the mean of the probabilities that the bundled model and nli-mpnet give it. No claim that is
 measured on is among them.
 
@@ -76,7 +76,7 @@ def drawn_pairs(data: Sequence[Path], *, times: int = 1, seed: int) -> list[Pair
 
 
 def closest_window(pair: Pair) -> Pair:
-    """Return a pair with only the window of its document that shares most words with the claim."""
+    """Return a pair with only the document's window that shares the most words with the claim."""
     tokenizer = shared_model(None).tokenizer
     room = premise_tokens(
         tokenizer.count(pair.claim), shared_model(None).pair_tokens, tokenizer.marks

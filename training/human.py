@@ -25,8 +25,7 @@ _LABELS: dict[str, Label] = {
 _HELD_OUT = 5
 """In a set that has no part for measuring, one claim in this many is for measuring."""
 _HALVED = "wikicontradict"
-"""A set without a training part, of which half of the questions are nevertheless used for
-training."""
+"""A set without a training part; half of its questions are used for training nevertheless."""
 _ALIKE = 0.8  # minimum Jaccard index of the words of two claims that count as one
 _QUESTIONS_ONLY = "truthfulqa"
 """A folder that is never read, since it has the questions of a benchmark."""
@@ -130,8 +129,8 @@ def split_apart(training: Iterable[Pair], validation: list[Pair]) -> Iterator[Pa
     def leaks(claim: str) -> bool:
         words = frozenset(claim_key(claim).split())
         rarest = sorted(words, key=lambda word: len(holding.get(word, ())))
-        # If two claims share 80 % of their words, they share at least one of the rarest words of a
-        # claim: a fifth of its words, plus one.
+        # If two claims share 80 % of their words, they share at least one of the rarest words of
+        # either claim (its rarest fifth, plus one word).
         few = rarest[: len(words) // 5 + 1]
         near = (other for word in few for other in holding.get(word, ()))
         return any(len(words & o) >= _ALIKE * len(words | o) for o in near)

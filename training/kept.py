@@ -18,7 +18,7 @@ from training.packed import Numbers, Packed
 from training.weights import layers_of
 
 _BATCH_TOKENS = 8192  # tokens in a batch; only memory limits it, since nothing is trained here
-_NOT_KEPT = -1  # the start of a window that is not in the file
+_NOT_KEPT = -1  # in place of the start of a window that is not in the file
 
 
 class KeptActivations:

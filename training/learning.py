@@ -35,7 +35,7 @@ def on(p: Parameters, *, device: str) -> Run:
 
 
 def loss_of(said: Tensor, batch: Batch, *, smoothing: float) -> Tensor:
-    """Return the cross-entropy of those windows that represent their documents.
+    """Return the cross-entropy of the windows that represent their documents.
 
     People labelled documents, not windows. If a document takes a side, one of its windows must take
     this side, and the loss trains the window that is most likely to do so according to the model.

@@ -1,8 +1,9 @@
 """Writes nli-mpnet's next stage as the folder that comes with the package.
 
 A stage trains products of narrow matrices for the upper layers, and their biases, norms and head.
-The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value; the
-rest goes into the graph ``model.onnx``. If the products of a matrix have a total rank of more than
+The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value. The
+biases, norms and head go into the graph ``model.onnx``. If the products of a matrix have a total
+rank of more than
 --most-rank, their sum is approximated by a product of that rank. So the folder does not grow with
 each stage.
 
@@ -112,7 +113,7 @@ def put_into_graph(
         share: The share of the difference by which to move, in [0, 1].
 
     Raises:
-        ValueError: The graph lacks a constant, or has it in another shape.
+        ValueError: The graph lacks a constant, or has it in a different shape.
     """
     places = {constant.name: place for place, constant in enumerate(graph.initializer)}
     small = [name for name in learned if not name.endswith((DOWN, UP))]

@@ -70,7 +70,7 @@ def pack(rows: Iterable[Row], path: Path, *, tokenizer: Path, pair_tokens: int) 
         label, kind = LABELS.index(pair.label), PARTS.index(part)
         pairs.append((first, count, claim, label, kind, source))
     first_window, window_count, claim_of, labels, parts, source_of = (
-        np.array(pairs, dtype=np.int64).reshape(-1, 6).T  # also right if there are no pairs
+        np.array(pairs, dtype=np.int64).reshape(-1, 6).T  # also correct if there are no pairs
     )
     packed = Packed(
         _texts(window_tokens, window_lengths),

@@ -18,7 +18,7 @@ _OTHERWISE = """
 OTHERWISE = frozenset(_OTHERWISE.split())
 """Sets whose labels have a different meaning. In some, sentences about different things are
 IRRELEVANT; in others, two captions that cannot both be true contradict each other. In all other
-sets, a claim that is an answer is contradicted by a passage with another answer."""
+sets, a claim that is an answer is contradicted by a passage with a different answer."""
 
 Part = Literal["synthetic", "human", "validation", "questions", "general", "neutral", "taught"]
 

@@ -15,8 +15,8 @@ class Settings:
 
     Attributes:
         epochs: Epochs over the pairs that a teacher labelled (``training.teach``).
-        taught_share: The weight, in the loss, of comparing each window with the teacher. The rest
-            of the weight belongs to comparing each pair with its label.
+        taught_share: The share of the loss that compares each window with the teacher. The
+            remaining share compares each pair with its label.
         rate: The highest learning rate.
         warmup: The share of the steps in which the rate rises; after these steps, it falls to 0.
         batch_tokens: Tokens of a batch, padding included.

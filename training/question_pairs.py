@@ -1,4 +1,4 @@
-"""Makes pairs of answers and passages; a passage gives the answer, part of it, another, or none."""
+"""Pairs answers with passages that give the same answer, a part of it, a different one, or none."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,27 +14,27 @@ _ROUNDS = {"conflict_nq": 3, "ramdocs": 4, "wikicontradict": 3}
 """How often the questions of a set are used, worded differently each time. Questions of other sets
 are used once."""
 _RESTATED = 0.25
-"""Share of the answers that are put in another form, if another form is known."""
+"""Share of the answers that are put in a different form, if one is known."""
 _QUALIFIED = 0.15
 """Share of the passages that also get a claim that names its entity."""
 _ELSEWHERE = 0.35
-"""Share of the answers that are also paired with a passage of another question, which does not bear
-on them."""
+"""Share of the answers that are also paired with a passage of a different question, which does not
+bear on them."""
 _SILENCED = 0.4
 """Share of the passages that are also used without their answer."""
 _FEWEST_WORDS = 20
 """Minimum number of words that must remain of such a passage."""
 _OPENING_WORDS = 2
-"""Questions that agree in this many first words ask for the same kind of thing."""
+"""Two questions that share this many first words ask for the same kind of thing."""
 
 
 def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
     """Yield the pairs of RAMDocs to measure on: each answer to a question with each passage.
 
-    A passage with another answer contradicts the claim, even if it is about another thing of the
-    same name, since it answers the question differently. Each claim occurs twice: with the question
-    repeated (``ramdocs_questions``) and, if the form of the question allows it, as a statement
-    (``ramdocs_statements``).
+    A passage with a different answer contradicts the claim, even if it is about a different thing
+    with the same name, since it answers the question differently. Each claim occurs twice: with the
+    question repeated (``ramdocs_questions``) and, if the form of the question allows it, as a
+    statement (``ramdocs_statements``).
     """
     for question in questions:
         if question.source != "ramdocs" or not is_measured(question):
@@ -52,7 +52,7 @@ def measured_pairs(questions: Sequence[Question]) -> Iterator[Pair]:
 
 
 def learned_pairs(questions: Sequence[Question], *, seed: int) -> Iterator[Pair]:
-    """Yield the pairs of all other questions.
+    """Yield the pairs of the questions that are not measured on.
 
     Args:
         questions: All questions; those that are measured on are left out, with all their passages.
@@ -153,7 +153,7 @@ def _qualified(one: Question, reply: Reply, rng: Random) -> Iterator[Pair]:
 
 
 def _another_answer(answer: str, others: Sequence[Question], rng: Random) -> str | None:
-    """Return an answer to another question of the same kind."""
+    """Return an answer to a different question of the same kind."""
     known = [other for one in others for other in one.answers if apart(other, answer)]
     return rng.choice(known) if known else None
 

@@ -47,7 +47,7 @@ class Question(NamedTuple):
     Attributes:
         text: The question, with its question mark.
         source: The set.
-        answers: All answers that are known or that a passage gives, right or wrong.
+        answers: All answers that are known or that a passage gives, correct or wrong.
         replies: The passages.
     """
 

@@ -47,10 +47,10 @@ def coverage(claim: str, text: str) -> float:
 
 
 def silent_runs(text: str, claim: str) -> list[str]:
-    """Return the runs of sentences, of 25 to 120 words, that say little about a claim.
+    """Return passages of whole sentences, of 25 to 120 words, that say little about a claim.
 
-    Each sentence of a run has less than .45 of the claim's content words. So a run may be on the
-    claim's topic, but neither supports nor contradicts the claim. For an empty claim, every
+    Each sentence has less than .45 of the claim's content words. So a passage may be on the claim's
+    topic, but neither supports nor contradicts the claim. For an empty claim, every
     sentence says little.
     """
     runs: list[list[str]] = [[]]

@@ -29,7 +29,7 @@ class Drawn(NamedTuple):
         neutral: Passages on the topic of a claim that do not bear on it.
         made: Pairs made by rule, with one window, equally many per label. The rule is more reliable
             than a teacher, since it made the contents of the windows.
-        crossed: Claims that people judged, each paired with another passage of its set.
+        crossed: Claims that people judged, each paired with a different passage of its set.
     """
 
     human: int = 10_000
@@ -85,7 +85,7 @@ def pairs_to_teach(packed: Packed, draw: Drawn, *, seed: int) -> Packed:
 
 
 def _by_rule(packed: Packed) -> Packed:
-    """Put all training pairs into one part; turn the labels of rules into probabilities."""
+    """Put all training pairs into one part; turn labels that rules gave into probabilities."""
     made = packed.of_part("synthetic")
     taught = np.zeros((len(packed.windows.ends), len(LABELS)), np.float16)
     taught[packed.first_window[made], packed.label[made]] = 1
@@ -157,8 +157,8 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
     Args:
         packed: All pairs.
-        most: How many windows of a document to keep, at least one. They are those that share most
-            tokens with the claim; a token has more weight if fewer windows have it.
+        most: How many windows of a document to keep, at least one. The windows that share the most
+            tokens with the claim are kept; a token has more weight if fewer windows have it.
     """
     weight = _weights(packed.windows)
     learned = packed.part != PARTS.index("validation")
@@ -181,7 +181,7 @@ def closest_windows(packed: Packed, most: int) -> Packed:
 
 def _weights(windows: Texts) -> Numbers:
     """Return the inverse document frequency of every token; each window counts as a document."""
-    # room for further tokens, which claims may have although no window has them
+    # extra entries for tokens that occur in claims but in no window
     seen = np.zeros(int(windows.tokens.max(initial=0)) + 1 + 2**16, np.int64)
     for window in range(len(windows.ends)):
         seen[np.unique(windows.text(window))] += 1

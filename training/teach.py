@@ -33,11 +33,11 @@ _SAVE_SECONDS = 60.0  # a stopped run loses at most this much work
 
 
 def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
-    """Return the pairs in the tokens of another encoder's tokenizer.
+    """Return the pairs in the tokens of a different encoder's tokenizer.
 
     Args:
         packed: The pairs.
-        tokens: For each token of the pairs' tokenizer, the token of the other tokenizer.
+        tokens: For each token of the pairs' tokenizer, the other tokenizer's token.
         marks: The marks of the other tokenizer.
     """
     windows, claims = (
@@ -47,7 +47,7 @@ def renumbered(packed: Packed, tokens: Numbers, marks: Marks) -> Packed:
 
 
 def with_verdicts(packed: Packed, taught: Numbers) -> Packed:
-    """Return the pairs with the teacher's probabilities, and its verdict if there was no label.
+    """Return the pairs with the teacher's probabilities; the teacher also gives missing labels.
 
     Args:
         packed: The pairs.
@@ -88,7 +88,7 @@ def main(
     minutes: float,
     threads: int,
 ) -> None:
-    """Ask the teacher, and write the pairs with its probabilities."""
+    """Ask the teacher, and write the pairs with the teacher's probabilities."""
     packed = pairs_to_teach(load_packed(pairs), Drawn(), seed=seed)
     tokens = _between(packed, tokenizer, teacher_tokenizer)
     shown = renumbered(packed, tokens, marks_of(teacher_tokenizer))
@@ -109,7 +109,7 @@ def main(
 
 
 def _between(packed: Packed, own: Path, other: Path) -> Numbers:
-    """Return, for each token of a tokenizer, another tokenizer's token for the same letters."""
+    """Return, for each token of a tokenizer, a second tokenizer's token for the same letters."""
     from tokenizers import Tokenizer
 
     known, there = (
@@ -151,7 +151,7 @@ def _asked(
         ``places``; zeros for windows that the model was not asked about.
 
     Raises:
-        ClickException: The file belongs to another model or other pairs.
+        ClickException: The file belongs to a different model or different pairs.
     """
     device = "cuda" if torch.cuda.is_available() else "cpu"
     run = on(parameters(weights.load(model), device=device), device=device)

@@ -27,7 +27,7 @@ _MOST_NORM = 1.0  # gradients are scaled down to this norm, so that one odd batc
 _AVERAGING = 0.02
 """Rate of the moving average, which therefore covers about the last 50 steps."""
 _DECAYED = 2
-"""Weights with at least this many dimensions decay; biases and norms do not."""
+"""Weight decay applies to arrays with at least this many dimensions, not to biases and norms."""
 
 
 class Trainer:
@@ -50,9 +50,9 @@ class Trainer:
         """Begin a run, or resume the one in the folder.
 
         Raises:
-            ValueError: The run in the folder has other settings, pairs or layers; the pairs were
-                made with the tokenizer of another encoder; or the pairs have no probabilities of a
-                teacher.
+            ValueError: The run in the folder has different settings, pairs or layers; the pairs
+                were made with the tokenizer of a different encoder; or the pairs have no
+                probabilities of a teacher.
         """
         if ("relative" in start) != (len(packed.marks.middle) > 1):
             raise ValueError(
@@ -128,7 +128,7 @@ class Trainer:
         return True
 
     def _learning_model(self, say: Callable[[str], None]) -> Run:
-        """Return a function that runs the model on training pairs, perhaps from stored layers."""
+        """Return a function that runs the model on training pairs, or only its trained layers."""
         frozen = self._settings.frozen
         if self._device != "cpu" or frozen < self._settings.keep_from:
             return on(self._p, device=self._device)

@@ -58,7 +58,7 @@ def mean(several: Sequence[Weights]) -> Weights:
         several: The weights, at least one.
 
     Raises:
-        ValueError: They have other names or shapes.
+        ValueError: They have different names or shapes.
     """
     _refuse_different(several)
     return {name: np.mean([one[name] for one in several], axis=0) for name in several[0]}
@@ -73,7 +73,7 @@ def between(start: Weights, trained: Weights, share: float) -> Weights:
         share: 0 is ``start`` and 1 is ``trained``.
 
     Raises:
-        ValueError: They have other names or shapes.
+        ValueError: They have different names or shapes.
     """
     _refuse_different([start, trained])
     return {name: value + share * (trained[name] - value) for name, value in start.items()}

@@ -9,7 +9,7 @@ _NEGATED = 0.08
 _SAID = 0.45
 """Share of the claims that are statements, if the form of the question allows one."""
 _SHORT = 0.2  # the question, followed by the answer
-_WITHIN = 0.2  # within a frame such as "As far as is known"
+_WITHIN = 0.2  # inside a phrase such as "As far as is known"
 _HEDGED = 0.1
 
 _FEW_WORDS = 8
