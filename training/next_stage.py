@@ -3,9 +3,8 @@
 A stage trains products of narrow matrices for the upper layers, and their biases, norms and head.
 The products are stored with those of earlier stages in ``learned.npz``, with 8 bits per value. The
 biases, norms and head go into the graph ``model.onnx``. If the products of a matrix have a total
-rank of more than
---most-rank, their sum is approximated by a product of that rank. So the folder does not grow with
-each stage.
+rank of more than ``--most-rank``, their sum is approximated by a product of that rank. So the
+folder does not grow with each stage.
 
     python -m training.next_stage --learned RUN/learned.npz --out FOLDER
 """
