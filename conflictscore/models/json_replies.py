@@ -135,13 +135,15 @@ def json_reply(
     form = _Form(needed_fields, list_field, aliases or {})
     arguments = _arguments(message)
     contents = [*map(loads, arguments)]
-    if json_object := form.sole(form.within(contents)):
+    if contents and (json_object := form.sole(form.within(contents))):
         return json_object
     if len(arguments) > 1:
         raise ValueError(f"it made {len(arguments)} tool calls instead of one")
     text = arguments[0] if contents == [None] else reply_text(message)
     # in a tagged verdict, the element <reasoning> would look like a block of reasoning
-    if json_object := form.sole(form.within(tagged_fields(message.text, form.names))):
+    has_tags = not isinstance(message.content, str) or "</" in message.content
+    fields = tagged_fields(message.text, form.names) if has_tags else None
+    if fields is not None and (json_object := form.sole(form.within(fields))):
         return json_object
     if not text.strip():
         reasoning = message.additional_kwargs.get("reasoning_content")
@@ -161,13 +163,20 @@ def _arguments(message: AIMessage) -> list[str]:
     server sent is returned if the client kept it.
     """
     calls = message.additional_kwargs.get("tool_calls")
+    if not message.tool_calls and not message.invalid_tool_calls:
+        # servers with OpenAI's first form of calls send a single call in this field
+        call = message.additional_kwargs.get("function_call")
+        return [] if call is None else _texts([call])
     if isinstance(calls, list) and len(calls) == len(message.tool_calls):
         functions = [call.get("function") for call in calls if isinstance(call, Mapping)]
     else:
         functions = [{"arguments": call["args"]} for call in message.tool_calls]
     functions += [{"arguments": call["args"]} for call in message.invalid_tool_calls]
-    # servers with OpenAI's first form of calls send a single call in this field
-    functions = functions or [message.additional_kwargs.get("function_call")]
+    return _texts(functions)
+
+
+def _texts(functions: Iterable[Any]) -> list[str]:
+    """Return the arguments of calls as JSON text, without empty ones."""
     arguments = [call.get("arguments") for call in functions if isinstance(call, Mapping)]
     texts = (each if isinstance(each, str) else json.dumps(each, default=str) for each in arguments)
     return [text for text in texts if not is_empty(text)]

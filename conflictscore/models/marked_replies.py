@@ -1,7 +1,8 @@
 """Reads the fields of a reply that is YAML, or consists of tags, instead of the requested JSON.
 
 The whole reply must have that format, since a few tagged words in prose may be a quotation from a
-document. Values remain strings.
+document. In YAML, numbers, true, false and null are read as in JSON, unless they are in quotation
+marks. All other values remain strings, "NO" and "1.2.3" among them.
 """
 
 import html
@@ -22,6 +23,7 @@ _BOLD_NAME = re.compile(
 """Matches a field name in bold print, as in ``**Answer:** SUPPORTS``."""
 _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 """Matches the start of a YAML comment, which may also be part of a quotation ("our #1 lake")."""
+_JSON_SCALAR = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?|true|false|null")
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 
@@ -56,7 +58,8 @@ def _plain(node: Any, seen: set[int]) -> Any:
         raise ValueError("it has an alias")
     seen.add(id(node))
     if node.id == "scalar":
-        return node.value
+        is_json = not node.style and _JSON_SCALAR.fullmatch(node.value)
+        return json.loads(node.value) if is_json else node.value
     if node.id == "sequence":
         return [_plain(element, seen) for element in node.value]
     names = [_plain(name, seen) for name, _ in node.value]

@@ -107,7 +107,7 @@ async def test_questions_that_a_recording_lacks_are_named_or_left_out(tmp_path: 
             await ask()
         run = await ask(missing="skip", methods=("rag",))
     assert [result.question.id for result in run.results] == ["lamp-0"]
-    assert any("1 questions were left out" in note for note in run.notes)
+    assert any("not in the recording: 1" in note for note in run.notes)
 
 
 async def test_the_papers_method_is_asked_and_charged_for_the_papers_steps_alone(
