@@ -150,8 +150,14 @@ def test_yaml_or_tags_that_are_only_part_of_a_reply_or_say_two_things_are_refuse
 )
 def test_a_list_of_verdicts_may_be_yaml_or_tags(reply: str) -> None:
     [first, second] = json_reply(AIMessage(reply), frozenset({"verdicts"}))["verdicts"]
-    assert first == {"claim": "101", "answer": "SUPPORTS"}
-    assert second == {"claim": "102", "answer": "IRRELEVANT"}
+    assert (int(first["claim"]), first["answer"]) == (101, "SUPPORTS")
+    assert (int(second["claim"]), second["answer"]) == (102, "IRRELEVANT")
+
+
+def test_plain_values_of_yaml_are_those_of_json_and_quoted_ones_are_texts() -> None:
+    reply = 'a: 7\nb: "7"\nc: true\nd: NO\ne: 1.2.3\nf: -0.5\ng: null\nh: 007'
+    expected = {"a": 7, "b": "7", "c": True, "d": "NO", "e": "1.2.3", "f": -0.5, "g": None}
+    assert json_reply(AIMessage(reply), frozenset({"a"})) == {**expected, "h": "007"}
 
 
 def test_an_object_that_a_server_took_for_reasoning_is_read_and_nothing_else_of_it() -> None:

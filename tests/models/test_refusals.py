@@ -286,7 +286,7 @@ class TestJson:
             assert [await year(model), await year(model)] == [1871, 1871]
         assert len(server.requests) == requests
 
-    @pytest.mark.parametrize("ignoring", ["It says so.", '{"score": 5}', "year: 1871"])
+    @pytest.mark.parametrize("ignoring", ["It says so.", '{"score": 5}', "Year of 1871"])
     async def test_where_a_server_ignores_a_schema_the_prompt_states_it(
         self, ignoring: str
     ) -> None:
@@ -301,6 +301,12 @@ class TestJson:
             *([False] * 4),
         ]
         assert "integer" in str(server.requests[1].messages[-1]["content"])
+
+    async def test_where_a_server_ignores_a_schema_yaml_with_its_fields_is_read(self) -> None:
+        with OpenAIServer(lambda request: Reply("year: 1871")) as server:
+            model = opened(server)
+            assert [await year(model) for _ in range(4)] == [1871] * 4
+        assert len(server.requests) == 4
 
     async def test_many_calls_to_a_server_that_ignores_a_schema_are_all_read(self) -> None:
         def answer(request: ChatRequest) -> Reply:
