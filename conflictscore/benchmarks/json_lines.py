@@ -18,14 +18,14 @@ from conflictscore.retrieval.cleaning import clean_text
 
 def _filled(text: str) -> str:
     if not (clean := clean_text(text)):
-        raise ValueError("a non-empty text is needed")
+        raise ValueError("a non-empty string is needed")
     return clean
 
 
 Text = Annotated[str, AfterValidator(_filled)]
-"""A text that has been cleaned and must not be empty."""
+"""A string that has been cleaned and must not be empty."""
 Cleaned = Annotated[str, AfterValidator(clean_text)]
-"""A text that has been cleaned and may be empty."""
+"""A string that has been cleaned and may be empty."""
 
 
 class PublishedRow(BaseModel):
@@ -40,7 +40,7 @@ _K = TypeVar("_K", bound=PublishedRow)
 def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield the location of each line, for use in error messages, and its parsed JSON value.
 
-    Blank lines are skipped, but count in the numbers of the other lines.
+    Blank lines are skipped, but they count in line numbers.
 
     Raises:
         InputError: The file cannot be read, or a line is not JSON.

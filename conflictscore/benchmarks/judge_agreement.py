@@ -48,7 +48,7 @@ class RatedSet(NamedTuple):
     scale: tuple[str, ...]
     """The possible ratings, from worst to best.
 
-    In shares of right answers, only the best rating counts as right.
+    In shares of correct answers, only the best rating counts as right.
     """
     answers: tuple[RatedAnswer, ...]
     rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
@@ -70,7 +70,7 @@ class RatingBias(Record):
 
 
 class MethodDifference(Record):
-    """The difference in the share of right answers between two methods.
+    """The difference in the share of correct answers between two methods.
 
     Only questions that both methods answered are compared.
     """
@@ -113,10 +113,10 @@ class RatingAgreement(Record):
     retained_difference: Interval
     """The share of a true difference between two methods that remains in the judge's ratings.
 
-    The difference is one in the share of right answers. The share of it that remains equals the
-    judge's true positive rate minus its false positive rate. If this share is d, a study with this
-    judge needs 1 / d² times as many questions as a study with annotators. If d is 0, the judge's
-    ratings show no difference.
+    The difference is between the methods' shares of correct answers. The retained share equals the
+    judge's true positive rate minus its false positive rate. If it is d, a study with this judge
+    needs 1 / d² times as many questions as a study with annotators. If d is 0, the judge's ratings
+    show no difference.
     """
     differences: tuple[MethodDifference, ...]
     """A comparison of each pair of methods in the file."""

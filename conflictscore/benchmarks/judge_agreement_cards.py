@@ -78,7 +78,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
         yield Card(
             "How much of the true difference between methods the judge's verdicts show",
             note=f"The judge shows {percent(retained_share.value)} % ({bounds}) of a true"
-            " difference in right answers: its true positive rate minus its false positive rate"
+            " difference in correct answers: its true positive rate minus its false positive rate"
             + (
                 f"\nA study needs about {1 / retained_share.value**2:.1f} times as many questions"
                 " as with ratings by people"
@@ -88,7 +88,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
         )
     if figures.differences:
         yield card_of(
-            "Differences between methods in right answers",
+            "Differences between methods in correct answers",
             ("method", "against", "people, points", "95 %", "judge, points", "95 % ", "questions"),
             [
                 (

@@ -73,8 +73,9 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
     ``WORD:``, before the next note, or at the end of the reply.
 
     Raises:
-        ValueError: The line is missing, it names none of the choices or something besides a choice,
-            or two such lines name different choices. The message lists the choices in their order.
+        ValueError: The line is missing, it names none of the choices, it names something that is
+            not a choice, or two such lines name different choices. The message lists the choices in
+            their order.
     """
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (

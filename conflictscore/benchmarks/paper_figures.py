@@ -100,7 +100,7 @@ def _published() -> Mapping[str, Mapping[str, PaperFigures]]:
 
 def own_tables(figures: Figures, question_results: Sequence[QuestionResult] = ()) -> list[Card]:
     """Return all additional tables that the benchmarks make from this run."""
-    benchmarks = BENCHMARKS.values()  # a maker returns no table for a run of another benchmark
+    benchmarks = BENCHMARKS.values()  # a function makes no table for a run of a different benchmark
     makers = [benchmark.tables for benchmark in benchmarks if benchmark.tables]
     of_results = [benchmark.result_tables for benchmark in benchmarks if benchmark.result_tables]
     table_lists = [make(figures) for make in makers] + [

@@ -37,12 +37,15 @@ _KEPT = {
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """Matches an argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Matches control characters, which must not reach the terminal. An error may quote them from a
-server."""
+"""Matches control characters, which must not reach the terminal. An error that quotes a server may
+contain them."""
 
 
 class OneLineErrors(click.Group):
-    """A group that prints each error as one line on stderr; the exit code depends on its kind."""
+    """A group that prints each error as one line on stderr.
+
+    The exit code depends on the kind of error.
+    """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command, then exit with its exit code."""
@@ -51,7 +54,7 @@ class OneLineErrors(click.Group):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            gc.disable()  # a collection would only rescan thousands of modules that stay loaded
+            gc.disable()  # a garbage collection would only rescan modules that stay loaded
             code = super().main(*args, **kwargs)
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
@@ -78,7 +81,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """Return what a message on an interrupted command says about running the command again."""
+    """Return what the user is told about rerunning an interrupted command."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")

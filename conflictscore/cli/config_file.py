@@ -70,11 +70,11 @@ _CHECK = frozenset(
         "unsettled",
     }
 )
-"""Options that choose the evidence, how much of an answer is checked, or what follows a check."""
+"""Options that choose the evidence, the extent of a check, or what happens after it."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
-"""Parts of a text that suggest a path, such as ``=.`` in ``nli:model=./file``."""
+"""Parts of a string that suggest a path, such as ``=.`` in ``nli:model=./file``."""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@:]*:[^/\s@]+@")
-"""Texts that look like an API key, a bearer token, or an address with a password."""
+"""Strings that look like an API key, a bearer token, or an address with a password."""
 
 
 def with_config_file(group: click.Group) -> None:

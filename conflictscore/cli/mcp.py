@@ -78,7 +78,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     keys = prepare(host, options, network=transport == "http")
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
-    if transport == "http":  # its callers are other people
+    if transport == "http":  # over HTTP, anyone may be the caller
         retriever = discreet(retriever)
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 LONGEST_LITERAL: Final = 1_000_000
 """Maximum length of a Python literal, in characters; its syntax tree takes 100 times the memory."""
-# A list of texts, objects or lists. A text does not begin in this way.
+# The beginning of a list of strings, objects or lists. Plain text does not begin in this way.
 _BEGINS_A_LIST: Final = re.compile(r"""(?:array\()?\[\s*+["'{\[]""")
 # An array as NumPy prints it, with its type.
 _ARRAY: Final = re.compile(
@@ -24,8 +24,9 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 def documents_in_cell(cell: str) -> Any:
     """Return the documents in a cell as a list: one for plain text, and none for an empty cell.
 
-    A cell that begins like a list but cannot be read as a list is returned as text, and the caller
-    refuses it. A text that begins with a bracket, such as "[1] Ledger, page 3", is one document.
+    If a cell begins like a list of strings, objects or lists but cannot be read, it is returned as
+    a string, which the caller refuses. A text that begins with a bracket, such as "[1] Ledger, page
+    3", is one document.
     """
     cell = cell.strip()
     if array := _ARRAY.match(cell):
@@ -35,7 +36,7 @@ def documents_in_cell(cell: str) -> Any:
     with suppress(ValueError, RecursionError):
         documents = json.loads(cell)
         return [documents] if isinstance(documents, dict) else documents
-    # an unquoted PostgreSQL array cannot be distinguished from a text in braces
+    # an unquoted PostgreSQL array cannot be distinguished from plain text in braces
     texts_in = _postgres_items if cell.startswith('{"') else _quoted_items
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         if (texts := texts_in(cell)) is not None:
@@ -46,9 +47,9 @@ def documents_in_cell(cell: str) -> Any:
 
 
 def _quoted_items(cell: str) -> list[str] | None:
-    """Return the texts in a list of quoted texts, with or without commas; None for other lists.
+    """Return the strings in a list of quoted strings, with or without commas; otherwise None.
 
-    NumPy prints no commas, and Python would join the texts of such a list into one text.
+    NumPy prints no commas, and Python would join the strings of such a list into one.
     """
     texts: list[str] = []
     place = 1
@@ -61,7 +62,7 @@ def _quoted_items(cell: str) -> list[str] | None:
 
 
 def _postgres_items(cell: str) -> list[str | None] | None:
-    """Return the texts of a PostgreSQL array; None if the cell is not one."""
+    """Return the strings in a PostgreSQL array; None if the cell is not such an array."""
     texts: list[str | None] = []
     place = 1
     while text_match := _ARRAY_ITEM.match(cell, place):

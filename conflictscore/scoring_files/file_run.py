@@ -29,8 +29,8 @@ from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
 """A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
-_CHANGED = "input_changed"  # the field of the journal's line that ends a run for good
-_FORMAT = 3  # is increased if older versions cannot resume the new journal
+_CHANGED = "input_changed"  # The journal has this field if the run can never be resumed.
+_FORMAT = 3  # Is increased if older versions cannot resume the new journal.
 
 
 class RowListener(Protocol):
@@ -102,7 +102,7 @@ async def ascore_file(
             error = scored_row.outcome["error"]
             if listener is not None:
                 listener.count(error, f"row {scored_row.outcome['row']:,}")
-            if scored_row.was_tried:  # a fault of the row says nothing about the judge
+            if scored_row.was_tried:  # a row that is itself at fault says nothing about the judge
                 failures = 0 if error is None else failures + 1
             if failures == _MAX_FAILED_IN_A_ROW:
                 raise ProviderError(

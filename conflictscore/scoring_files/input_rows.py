@@ -53,14 +53,12 @@ class Source:
         """Read the file once to count its rows.
 
         Raises:
-            InputError: The file has another suffix, cannot be read, or lacks a column.
+            InputError: The file has an unsupported extension, cannot be read, or lacks a column.
             ConfigurationError: The file is Parquet, and pyarrow is not installed.
         """
         self.path, self.columns = path, columns or Columns()
         if path.suffix not in _READERS:
-            raise InputError(
-                f"{path}: its ending is not supported; supported are {', '.join(_READERS)}"
-            )
+            raise InputError(f"{path}: its ending is not supported; give {', '.join(_READERS)}")
         self.total = sum(1 for _ in self.rows())
         self.sha256 = self._digest()
 
@@ -188,12 +186,12 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
             records = filter(None, reader)
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
-            is_cell = documents in header  # otherwise the documents are in an object in a cell
+            is_cell = documents in header  # if False, a cell contains an object with the documents
             for cells in records:
                 if len(cells) == len(header):
                     fields: dict[str, Any] = dict(zip(header, cells, strict=True))
                     if is_cell and documents not in DELIMITED:
-                        # a list here, so that the output contains a list, not its text
+                        # convert the cell, so that the output contains a list, not a string
                         fields[documents] = documents_in_cell(fields[documents])
                     yield fields
                 else:
@@ -207,8 +205,8 @@ def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[s
     """Return the paths of the answer and the documents among the column names.
 
     Raises:
-        InputError: A column is missing, or two columns have the same name. The output, in which
-            names are unique, would lose one of the two.
+        InputError: A column is missing, or two columns have the same name. Names are unique in the
+            output, which would therefore lose one of the two.
     """
     try:
         paths = columns.among(names)
@@ -295,7 +293,7 @@ def task_of(row: Row, columns: Columns) -> "RagState":
     text = answer_text(value_at(row.fields, answer_path))
     documents = documents_list(value_at(row.fields, documents_path), documents_path)
     if not isinstance(text, str) or not (text := clean_text(text)):
-        raise InputError(f"field {answer_path}: it is not a text, or it is empty")
+        raise InputError(f"field {answer_path}: it is not a string, or it is empty")
     if not isinstance(documents, list) or not documents:
         raise InputError(f"field {documents_path}: it is not a list, or it is empty")
     return {"answer": text, "documents": list(as_documents(documents))}

@@ -39,7 +39,7 @@ ROWS_AT_ONCE: Final = 4
 since all workers call the same endpoint."""
 _BLOCKS_A_WORKER: Final = 8
 """Minimum blocks per worker. With several blocks each, workers finish at about the same time."""
-_SMALLEST_BLOCK: Final = 1 << 12  # bytes; Ray's overhead for each block would exceed the work
+_SMALLEST_BLOCK: Final = 1 << 12  # bytes; for smaller blocks, Ray's overhead would exceed the work
 _LARGEST_BLOCK: Final = 1 << 18
 """Maximum bytes of a block. If a worker dies, the rows of its block are scored again."""
 _RETRIES: Final = 1

@@ -179,8 +179,9 @@ def _pairs(
 ) -> list[tuple[Any, Any]]:
     """Return the answer and documents of each row, with None for a missing answer or documents.
 
-    If a path leads into a column, all columns with text names are read, since another tool's names
-    may fit some rows. Columns that share a name are left out, since pandas returns them together.
+    If a path leads into a column, all columns whose names are strings are read, since another
+    tool's names may fit some rows. Columns that share a name are left out, since pandas returns
+    them together.
     """
     if all(path in names for path in paths):
         rows = [
@@ -210,10 +211,10 @@ def _pair(fields: Mapping[str, Any], paths: tuple[str, str]) -> tuple[Any, Any]:
 
 
 def _column_names(frame: Any) -> Collection[Any]:
-    names = getattr(frame, "column_names", None)  # Arrow's ``columns`` are the values
+    names = getattr(frame, "column_names", None)  # in Arrow, ``columns`` contains the values
     if names is None:
         names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
-    if names is None or isinstance(names, Mapping):  # a mapping has the columns of each split
+    if names is None or isinstance(names, Mapping):  # each split has its own columns
         kind = type(frame).__name__
         raise InputError(
             f"{kind} is not a frame with columns; if it is a dataset with splits, give one of them"

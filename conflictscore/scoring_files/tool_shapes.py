@@ -9,8 +9,8 @@ from typing import Any, Final
 from conflictscore.scoring_files.cells import documents_in_cell
 
 DELIMITED: Final = ("retrieval_context",)
-"""Fields whose texts DeepEval joins with a bar in its CSV and JSON-lines files. DeepEval's own
-reader splits them at every bar, even at a bar within a text."""
+"""Fields whose values DeepEval joins with a pipe character in its CSV and JSON Lines files.
+DeepEval's own reader splits on every pipe character, even one inside a value."""
 _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 _PHOENIX: Final = "document."  # Phoenix writes "document.content", "document.metadata", ...
 
@@ -28,7 +28,7 @@ def answer_text(answer: Any) -> Any:
 
 
 def documents_list(documents: Any, path: str) -> Any:
-    """Return the documents of a row as a list of texts and mappings; other values are unchanged.
+    """Return the documents of a row as a list of strings and mappings; keep other values.
 
     A string is read as a list in a table cell, or as a single document. Documents in the shapes of
     LangChain, Phoenix and DeepEval become mappings with ``text`` or ``page_content``.

@@ -14,9 +14,11 @@ SESSION = "conflictscore "
 """Prefix of the names of sessions: each process gives its sessions a name of its own."""
 Value = str | int | float | None
 Done = Callable[[ConfigurationError | None], None]
-"""Called from any thread when a statement has ended. The argument is its error; None on success.
+"""Called from any thread when a statement has ended.
 
-It must not raise: the statements that wait behind it would be lost.
+The argument is the statement's error, or None on success.
+
+The callback must not raise an error, since the statements waiting behind it would be lost.
 """
 
 
@@ -31,7 +33,7 @@ class Database(Protocol):
     remote: bool
     """Whether a statement may wait for another machine."""
     each: str
-    """A SELECT that returns the texts in a JSON list; ``{}`` stands for the list."""
+    """A SELECT with one row for each string in a JSON list; ``{}`` stands for the list."""
 
     session: str | None
     """The name of this process's sessions, which end with the process; None if there are no
@@ -152,7 +154,8 @@ class SQLiteTables:
     def _run(self, statement: str, parameters: Sequence[Value]) -> Sequence[Sequence[Any]]:
         writes = not statement.startswith("SELECT")
         if writes and time.monotonic() < self._rests_until:
-            # a new error each time: an error that is raised again keeps the values of each attempt
+            # create a new error each time, since one that is raised again keeps every attempt's
+            # values
             raise ConfigurationError(self._trouble)
         try:
             return self._file.execute(statement.replace("$", "?"), storable(parameters)).fetchall()

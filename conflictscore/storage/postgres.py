@@ -31,7 +31,7 @@ _MAKING = 0x636F6E66  # "conf" in ASCII; any number will do if all versions use 
 # calls after a failure, and seconds allowed for finishing at exit. A statement takes milliseconds,
 # so a caller should not wait long for a server that is down.
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
-_CONNECTIONS = 4  # of each process; a server allows 100 by default, and many processes may share it
+_CONNECTIONS = 4  # per process; a server allows 100 by default, and many processes may share it
 _NEW_SERVER_S = 30
 """Number of seconds after a server's start in which its clients may not have reconnected yet."""
 _SESSIONS = (
@@ -161,7 +161,7 @@ class PostgresTables:
         self._start(ended())
 
     def _is_full(self, size: int) -> bool:
-        """Whether too many statements are waiting in memory for another one of this size."""
+        """Whether the statements waiting in memory leave no room for one more of this size."""
         return self._waiting_chars + size > _WAITING_CHARS
 
     def _start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -196,8 +196,8 @@ class PostgresTables:
             self._end()
 
     async def _settled(self) -> None:
-        self._closing.set()  # statements that wait for the server are now retried without pauses
-        # a task that ends may start another
+        self._closing.set()  # Waiting statements are now retried without pauses.
+        # A task that ends may start another task.
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)
             await asyncio.sleep(0)

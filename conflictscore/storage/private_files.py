@@ -10,7 +10,7 @@ from conflictscore.errors import InputError
 
 OWNER_ONLY = 0o600
 """Mode of a file that only its owner may read and write."""
-_FOLDER, _OTHERS = 0o700, 0o077  # a folder's mode, and the permissions of other users
+_FOLDER, _OTHERS = 0o700, 0o077  # A folder's mode, and other users' permissions.
 # Error codes for a full disk, an exceeded quota, and a file that is too large.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 

@@ -223,7 +223,7 @@ def append_line(path: Path, line: bytes) -> None:
     A partial line left by a kill is terminated first. The file is created if it is missing.
     """
     with open(path, "ab", buffering=0, opener=owner_only) as file:
-        if not path.is_file():  # a pipe or a terminal
+        if not path.is_file():  # ``path`` is a pipe or a terminal
             _write(file, line)
             return
         with lock_beside(path, wait=True):

@@ -45,7 +45,7 @@ def test_blank_lines_are_skipped_and_counted(tmp_path: Path) -> None:
         ([], "no row can be used"),
         (
             [{"question": "a"}, {"question": " "}],
-            "row 2, field question: a non-empty text is needed",
+            "row 2, field question: a non-empty string is needed",
         ),
         ([{"question": 7}], "row 1, field question: Input should be a valid string"),
         ([{"question": "a", "note": 7}], "row 1, field note: Input should be a valid string"),

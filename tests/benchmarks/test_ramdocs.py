@@ -99,7 +99,7 @@ def test_commas_between_numbers_of_a_list_stay_apart() -> None:
 
 @pytest.mark.parametrize("right", [[], ["..."], ["Poet", "the"]])
 def test_without_anything_to_compare_by_there_is_no_match(right: list[str]) -> None:
-    with pytest.raises(ValueError, match="right answer"):
+    with pytest.raises(ValueError, match="correct answer"):
         exact_match("Poet", right, [])
 
 

@@ -87,7 +87,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
     ("fields", "reason"),
     [
         ({"answer": None}, "has no field answer"),
-        ({"answer": " "}, "field answer: it is not a text, or it is empty"),
+        ({"answer": " "}, "field answer: it is not a string, or it is empty"),
         ({"documents": None}, "has no field documents"),
         ({"documents": []}, "field documents: it is not a list, or it is empty"),
         ({"documents": {"text": "One."}}, "field documents: it is not a list, or it is empty"),
@@ -157,7 +157,7 @@ def test_lists_of_other_tools_are_told_from_texts(
     [
         ("Lit.,One.,2", "cells: 3, but columns: 2"),
         ("Lit.", "cells: 1, but columns: 2"),
-        (",One.", "field answer: it is not a text, or it is empty"),
+        (",One.", "field answer: it is not a string, or it is empty"),
         ("Lit.,\"['One.', 'Two.\"", "field documents: it is not a list"),
         ("Lit.,\"array(['One.', 'Two.\"", "field documents: it is not a list"),
     ],
@@ -240,7 +240,7 @@ def test_what_json_does_not_have_is_carried_in_its_place_and_bytes_are_text_or_r
     assert first.items() >= carried.items()
     assert (first["x"], second["x"]) == (0.0, None)
     assert first["conflictscore"]["report"]["claims"][0]["text"] == "Lit."
-    assert second["conflictscore"]["error"] == "field answer: it is not a text, or it is empty"
+    assert second["conflictscore"]["error"] == "field answer: it is not a string, or it is empty"
 
 
 def test_a_parquet_file_that_cannot_be_scored_is_refused_in_one_line(

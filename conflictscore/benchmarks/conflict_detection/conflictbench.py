@@ -2,7 +2,7 @@
 
 ConflictBench itself is not published, but the paper describes its construction. Each question
 yields one claim, which states an answer. If a conflict is to be shown, the claim is checked against
-documents that give its answer and documents that give another answer. Otherwise the claim is
+documents that give its answer and documents that give a different answer. Otherwise the claim is
 checked against one document that gives its answer, and two unrelated documents that are taken from
 other questions.
 
@@ -78,8 +78,8 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 
 CONTRAQA_FILES = ("corpus.json", "queries.json")
 """The files in ContraQA's folder. The other sources are single files."""
-_FAKE = "-FAKE"  # what follows the id of the true paragraph in the id of a false version
-# MacNoise's form of a passage.
+_FAKE = "-FAKE"  # Follows the true paragraph's id in the id of a false version.
+# The format of a MacNoise passage.
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 """If a claim has no conflict, it is shown with this number of unrelated documents."""
@@ -91,10 +91,10 @@ Some draws fail, since many ContraQA questions share a paragraph.
 
 
 class _Question(NamedTuple):
-    """A published question in a form that is the same for all sources. Groups are made from it.
+    """A published question, from which a group is made; all sources share this format.
 
     The ``supporting`` documents give the answer that the claim will state. The ``contradicting``
-    documents give another answer. The tuple ``contradicting`` may be empty.
+    documents give a different answer. The tuple ``contradicting`` may be empty.
     """
 
     id: str
@@ -105,7 +105,7 @@ class _Question(NamedTuple):
 
 
 class _AnsweringDocument(PublishedRow):
-    """A document of AmbigDocs, and the right answer for the entity that the document describes."""
+    """A document of AmbigDocs, and the correct answer for the entity that it describes."""
 
     title: Text
     text: Text
@@ -127,7 +127,7 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
     """Read AmbigDocs, whose questions have one answer for each entity with the ambiguous name.
 
     The claim states the answer that the question's first document gives. A document with a
-    different answer counts as contradicting the claim, although it describes another entity.
+    different answer counts as contradicting the claim, although it describes a different entity.
     """
 
     def question(row: _AmbigDocs, where: str) -> _Question:
@@ -147,7 +147,7 @@ def read_ambigdocs(path: Path, seed: int) -> list[ClaimGroup]:
 
 
 class _Perturbed(PublishedRow):
-    """A retrieved passage of MacNoise, and a version that was rewritten to give another answer."""
+    """A retrieved passage of MacNoise, and a version rewritten to give a different answer."""
 
     text: Text
     text_pert: Cleaned | None = None
@@ -165,7 +165,7 @@ class _MacNoise(PublishedRow):
 
 
 def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
-    """Read MacNoise, which has retrieved passages and versions rewritten to give another answer.
+    """Read MacNoise, whose retrieved passages also have versions with a different answer.
 
     The NQ and TQA variants of MacNoise have the same format. ``pert_lbls`` contains 1 for each
     passage that could be rewritten. If a question has no such passage, it is left out.
@@ -327,7 +327,7 @@ def _constructed(
             others = _of_others(question, questions, random.Random(ticket))  # noqa: S311 - no secret
             if len(others) < _OTHER_DOCUMENTS:
                 raise InputError(
-                    f"{path}: there are too few documents of other questions to show with"
+                    f"{path}: there are too few documents from other questions to show with"
                     f" {question.id!r}, which needs {_OTHER_DOCUMENTS}"
                 )
             documents = (question.supporting[0], *others)
@@ -348,7 +348,7 @@ def _constructed(
 def _of_others(
     question: _Question, questions: Sequence[_Question], rng: random.Random
 ) -> tuple[GroupDocument, ...]:
-    """Draw documents of other questions, which say nothing about the claim."""
+    """Draw documents from other questions; these documents say nothing about the claim."""
     own = {document.text for document in (*question.supporting, *question.contradicting)}
     documents_by_text: dict[str, GroupDocument] = {}
     for _ in range(_MOST_DRAWS):
@@ -363,7 +363,7 @@ def _of_others(
 
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file of JSON lines (``.jsonl``) or of a JSON list (any other ending)."""
+    """Yield the rows of a JSON Lines file (``.jsonl``) or of a JSON list (any other extension)."""
     return read_json_lines(path) if path.suffix == ".jsonl" else read_json(path)
 
 

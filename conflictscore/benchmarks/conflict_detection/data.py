@@ -66,7 +66,7 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
 
 
 def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
-    """From every set, draw ConflictBench's numbers of groups with a conflict and without one.
+    """From every set, draw as many groups with and without a conflict as ConflictBench has.
 
     If a set has fewer groups with a conflict than ConflictBench, all of them are returned. The same
     applies to groups without a conflict.

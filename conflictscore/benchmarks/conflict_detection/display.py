@@ -111,7 +111,7 @@ def _published(figures: DetectionFigures, set_figures: SetFigures) -> PublishedS
     """Return the paper's figures for a set, or None if there are none.
 
     The paper's overall figures are returned only if the run's sets are those of ConflictBench. A
-    set of the user's may have the name "overall" too.
+    user's own set may be named "overall" too.
     """
     if set_figures is figures.overall:
         names = {group_set.name for group_set in figures.sets}

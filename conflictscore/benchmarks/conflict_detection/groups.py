@@ -41,7 +41,7 @@ class ClaimGroup(Record):
 
     @property
     def shown(self) -> list[Document]:
-        """The documents in the form in which a judge sees them, numbered from 1."""
+        """The documents as a judge sees them, numbered from 1."""
         return [
             Document(number=number, text=document.text, title=document.title)
             for number, document in enumerate(self.documents, start=1)
@@ -126,5 +126,5 @@ def statement(question: str, answer: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in lower case, without punctuation and extra white space, for comparison."""
+    """Return a text in lower case, without punctuation or extra white space, for comparison."""
     return " ".join(re.findall(r"\w+", text.casefold()))

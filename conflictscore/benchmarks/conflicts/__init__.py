@@ -3,7 +3,8 @@
 The data set comes from "DRAGged into Conflicts: Detecting and Addressing Conflicting Sources in
 Search-Augmented LLMs". The set has 458 questions with search results. Annotators assigned one of
 five conflict types to each question. Three measures judge whether an answer behaves as the conflict
-type requires, whether it contains the right answer, and whether the documents it cites support it.
+type requires, whether it contains the correct answer, and whether the documents it cites support
+it.
 """
 
 from conflictscore.benchmarks.entry import Entry, lazily

@@ -45,9 +45,10 @@ _TYPES = {
 _ONE_ANSWER = frozenset(
     {ConflictType.NO_CONFLICT, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The conflict types of questions for which annotators gave a single right answer (section 3).
+"""The conflict types of questions for which annotators gave a single correct answer (section 3).
 
-Questions of other types sometimes come with an answer too, but it is one of several right answers.
+Questions of other types sometimes come with an answer too, but it is one of several correct
+answers.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
 """The values of a document's date field, in lower case, that mean that the date is unknown."""
@@ -59,7 +60,7 @@ def known_date(date: str | None) -> str:
 
 
 def conflict_type_of(name: str, where: str) -> ConflictType:
-    """Return the conflict type with a published name; raise InputError if there is none."""
+    """Return the conflict type whose published name is ``name``; raise InputError if unknown."""
     kind = _TYPES.get(" ".join(name.casefold().split()))
     if kind is None:
         types = ", ".join(map(repr, _TYPES))
@@ -73,7 +74,7 @@ class Conflicts(NamedTuple):
     questions: tuple[Question, ...]
     """The questions. Ids are unique within a file, and a question has the same id in every file.
 
-    If the conflict type has a single right answer, ``correct`` contains this answer. Otherwise
+    If the conflict type has a single correct answer, ``correct`` contains this answer. Otherwise
     ``correct`` is empty. Dates of documents are copied from the file without changes.
     """
     empty_documents: int
@@ -163,7 +164,7 @@ def conflicts(data: Path, form: Form, seed: int) -> Benchmark:
     file = read_conflicts(data)
     right = sum(bool(question.correct) for question in file.questions)
     notes = [
-        f"answer recall is judged only on questions with a right answer by annotators: {right}"
+        f"answer recall is judged only on questions with a single correct answer: {right}"
         f" of {len(file.questions)} in the file",
         "grounding: a sentence counts as not supported if it cites nothing or a document that does"
         " not exist; this benchmark's prompts ask all methods for citations",

@@ -21,14 +21,14 @@ from conflictscore.sentences import CITATIONS, sentence_ends
 GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
-"""The maximum number of tokens in a reply on one sentence."""
+"""The maximum number of tokens in a reply about one sentence."""
 _NUMBERS = range(1000)
 """The numbers that a citation can contain.
 
 Larger numbers in brackets, such as years, are not citations.
 """
 
-# Something in brackets, which is mostly a citation. The bounds keep the search linear.
+# Text in brackets, usually a citation. The bounds keep the search linear.
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
@@ -92,7 +92,7 @@ async def grounding_verdict(
             verdict = await judge.ask(prompt, read_support, _GROUNDING_TOKENS)
         except (ProviderError, ContextWindowError) as error:
             return SentenceVerdict(None, str(error))
-        # the other verdicts rest on a passage that the judge saw
+        # any other verdict is based on a passage that the judge saw
         if evidence.cut and verdict.support is Support.UNSUPPORTED:
             model, numbers = judge.model, ", ".join(map(str, evidence.cut))
             return SentenceVerdict(
@@ -140,8 +140,8 @@ def split_sentences(answer: str) -> tuple[str, ...]:
     stop, it belongs to the preceding sentence. Text that has no letter or digit outside brackets is
     not a sentence.
     """
-    sentences: list[list[str]] = []  # the parts of each sentence; lines of citations follow it
-    lead: list[str] = []  # the lines before the next one that end with a colon
+    sentences: list[list[str]] = []  # Each sentence's text, then the lines that only cite.
+    lead: list[str] = []  # Earlier lines that end with a colon.
     for raw in answer.splitlines():
         line = _BULLET.sub("", raw.strip())
         if not line:
@@ -172,7 +172,7 @@ BEHAVIOUR = "expected behaviour"
 Annotators assigned the conflict type.
 """
 RECALL = "answer recall"
-"""The measure of whether an answer contains the right answer, for questions that have one."""
+"""The measure of whether an answer contains the correct answer, for questions that have one."""
 GROUNDING = "grounding"
 """The measure of grounding: the share of sentences, in [0, 1], that the cited documents support."""
 
@@ -182,7 +182,7 @@ _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
 
 _REPLY_TOKENS = 320
-"""The maximum number of tokens in a reply on a whole answer."""
+"""The maximum number of tokens in a reply about a whole answer."""
 
 
 async def judge_answer(
@@ -192,7 +192,7 @@ async def judge_answer(
 
     The verdicts are independent. If a call fails, or if its reply is unreadable twice, only the
     verdict of this call has an error instead of a value. Measures that do not apply are absent.
-    Recall does not apply if there is no right answer, and grounding does not apply if no sentence
+    Recall does not apply if there is no correct answer, and grounding does not apply if no sentence
     states anything.
     """
     documents = given_documents({"documents": list(question.documents)})

@@ -16,13 +16,13 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
 ACCURACY = "accuracy"
-"""The measure for a binary choice: whether the right option was chosen."""
+"""The measure for a binary choice: whether the correct option was chosen."""
 
 CHOICES: Mapping[Form, str] = {"multiple-choice": ACCURACY, "mc1": "mc1", "mc2": "mc2"}
 """The measure for each form of multiple choice.
 
-``mc1`` measures whether the single right option was chosen. ``mc2`` measures the total probability
-of the right options.
+``mc1`` measures whether the single correct option was chosen. ``mc2`` measures the total
+probability of the correct options.
 """
 
 SCORES = ("cs-c", "cs-r")
@@ -70,7 +70,7 @@ class Benchmark:
     measures: tuple[str, ...] = (ACCURACY,)
     """The measures of an answer; the first one is used for paired comparisons and transitions."""
     judge: AnswerJudge | None = None
-    """The judge of free-form answers; None in multiple choice, where the right option is known."""
+    """The judge of free-form answers; None in multiple choice, which needs no judge."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
     """The judges of methods with ``own_judge``, by name of the method; they replace ``judge``."""
     graded: frozenset[str] = frozenset()
@@ -112,9 +112,9 @@ class Benchmark:
     def __post_init__(self) -> None:
         """Reject measures and judges that cannot be used, before any answer is paid for."""
         if yes_or_no := sorted(self.falling - self.graded):
-            # a yes means a right answer, so a yes-or-no measure cannot fall
+            # a yes means a correct answer, so lower cannot be better for a yes-or-no measure
             raise InputError(
-                f"{self.name}: falling names {', '.join(yes_or_no)}, which graded does not name;"
+                f"{self.name}: falling contains {', '.join(yes_or_no)}, but graded does not;"
                 " lower can be better only for a graded measure"
             )
         if self.form == "free-form" and self.judge is None and not self.scored:
@@ -123,7 +123,7 @@ class Benchmark:
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
-        """Return the benchmark with a sample drawn by seed, and its size for the manifest."""
+        """Return the benchmark with only the sampled questions, and what the manifest records."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
@@ -138,7 +138,7 @@ class Benchmark:
 
 
 def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
-    """Raise an error if a judge does not accept the arguments of a judge, or is not async."""
+    """Raise an error if a judge is not async, or does not accept a judge's arguments."""
     name = getattr(judge, "__name__", type(judge).__name__)
     signature = "async def judge(question, answer, *, model, prompts, meter)"
     try:

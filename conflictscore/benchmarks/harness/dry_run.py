@@ -131,7 +131,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # a step that reads claims must get the list of claims, a later form
+                    continue  # this step reads claims, so it needs a later reply, the list
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
@@ -156,7 +156,7 @@ class CountingModel(LanguageModel):
 
 @dataclass
 class _CountingLabeler:
-    """Counts the calls of another labeler, and makes up labels.
+    """Counts the calls that a labeler would make, and makes up its labels.
 
     The labels show a conflict if ``conflicts`` is true.
     """

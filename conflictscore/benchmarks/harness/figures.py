@@ -46,7 +46,7 @@ class MethodFigures(Record):
     failed: Annotated[int, Field(ge=0)]
     """The number of questions without an answer."""
     measures: dict[str, Proportion | Interval]
-    """For each measure, the share of right answers among judged answers.
+    """For each measure, the share of correct answers among judged answers.
 
     For a graded measure, it is the mean.
     """
@@ -122,7 +122,7 @@ class Transitions(Record):
     These answers are left out of ``corrections``, ``harms`` and ``neutral``.
     """
     harms_of_conflict: Proportion
-    """The share of harmed answers, among the retained and revised answers judged both times."""
+    """The share of harmed answers, among all (retained or revised) judged before and after."""
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None

@@ -42,7 +42,7 @@ def read_run(
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
-    compare = compare or store.manifest.compare  # a new --compare replaces that of the run
+    compare = compare or store.manifest.compare  # a new --compare replaces the old one
     notes = (*store.notes, *store.lacking())
     return summarised(store, prices, budget_error=None, notes=notes, compare=compare)
 

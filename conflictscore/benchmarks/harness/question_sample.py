@@ -49,7 +49,7 @@ def drawn_order(options: Sequence[str], *, question: str, seed: int) -> tuple[st
 
 
 def drawn(questions: Sequence[Question], sample: int, seed: int) -> tuple[Question, ...]:
-    """Draw a sample of questions by seed, and return it in file order."""
+    """Draw the sample of questions that the seed determines, and return it in file order."""
     if not 1 <= sample <= len(questions):
         raise InputError(f"sample is {sample}; give 1 to {len(questions)}, the number of questions")
     lots = sorted(questions, key=lambda question: lot("sample", seed, question.id))

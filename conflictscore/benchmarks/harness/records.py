@@ -40,15 +40,15 @@ class Question(Record):
     Free-form questions have no options.
     """
     gold: Annotated[int, Field(ge=0)] | None = None
-    """The index of the right option.
+    """The index of the correct option.
 
-    It is None if the question is free-form, if the right option is unknown, or if several options
-    are right. In the last case, ``correct`` lists the right options.
+    It is None if the question is free-form, if the correct option is unknown, or if several options
+    are right. In the last case, ``correct`` lists the correct options.
     """
     correct: tuple[str, ...] = ()
-    """The reference answers that are right."""
+    """The correct reference answers."""
     incorrect: tuple[str, ...] = ()
-    """The reference answers that are wrong."""
+    """The wrong reference answers."""
     category: str = ""
     documents: tuple[dict[str, Any], ...] = ()
     """The documents that come with the question.
@@ -164,7 +164,7 @@ class StepRecord(Record):
 
 
 class Verdict(Record):
-    """The verdict on an answer by one measure, from a judge or from the known right option."""
+    """The verdict on an answer by one measure, from a judge or from the known correct option."""
 
     value: bool | float | None
     """Whether the answer is right or, for a graded measure, its grade in [0, 1].

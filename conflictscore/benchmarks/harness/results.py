@@ -251,16 +251,16 @@ class _Recorded:
         )
 
     def _choice(self, answer: Answer) -> Verdict:
-        """Judge whether the right option was chosen, or add up the probability of right options."""
+        """Judge whether the correct option was chosen, or sum the probabilities of correct ones."""
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer does not name an option")
-        if answer.probabilities:  # the form "mc2", in which several options may be right
+        if answer.probabilities:  # the form "mc2", in which several options may be correct
             each = zip(options, answer.probabilities, strict=True)
             right_share = fsum(p for o, p in each if o in self._question.correct)
             return Verdict(value=min(1.0, right_share))  # rounding may bring the sum above 1
         if gold is None:
-            return Verdict(value=None, error="the right option is not known")
+            return Verdict(value=None, error="the correct option is not known")
         return Verdict(value=answer.option == gold)
 
     def _outcome(self, step: str, form: type[V]) -> V | MethodResult | None:

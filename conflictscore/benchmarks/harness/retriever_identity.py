@@ -30,11 +30,11 @@ _MOST = 50
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:
     """Describe a retriever and any wrapped retriever by class, kind of search and settings.
 
-    Settings are fields that contain a number, a boolean, a text, another retriever, or a list or
-    object of these. Fields whose names suggest a key or an address are left out. A text inside a
-    list or object is replaced by its hash, since its name does not show whether it is private.
-    Lists and objects in this library's own retrievers are left out, since they can be derived from
-    other settings or count past events. Returns None if there is no retriever.
+    Settings are fields that contain a number, a boolean, a string, another retriever, or a list or
+    object of these. Fields whose names suggest a key or an address are left out. A string inside a
+    list or object is replaced by its hash, since no field name shows whether it is private. Lists
+    and objects in this library's own retrievers are left out, since they can be derived from other
+    settings or count past events. Returns None if there is no retriever.
     """
     return None if retriever is None else _identity(retriever, _DEEPEST)
 
@@ -81,7 +81,7 @@ def _is_recorded(setting: Any, levels: int) -> bool:
 
 
 def _recorded(setting: Any, levels: int) -> Any:
-    """Return a setting as plain JSON; a list of texts becomes a single hash."""
+    """Return a setting as plain JSON; a list of strings becomes a single hash."""
     if isinstance(setting, str):
         return _hash([setting])
     if isinstance(setting, BaseRetriever):
@@ -121,7 +121,7 @@ def retrieved_hashes(retriever: Any) -> dict[str, str]:
         return {}
     digest = hashlib.sha256()
     for document in documents:
-        # the text itself has a method of this name if it is a string
+        # a string has no title, but it has a method named ``title``
         name = "" if isinstance(document, str) else str(getattr(document, "title", ""))
         title = name.encode("utf-8", "surrogatepass")
         content = _text(document).encode("utf-8", "surrogatepass")

@@ -113,7 +113,7 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
-        except* InputError as errors:  # such as a wrong setting, or a damaged record
+        except* InputError as errors:  # a wrong setting or a damaged record, for example
             raise errors.exceptions[0] from None
         return stops[0] if stops else None
 
@@ -126,7 +126,7 @@ class Session:
             loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
                 request = replace(request, first=read_value(loop, LoopValue).attempts[0])
-            # the loop's own methods are done; others may need its first answer
+            # the methods of the loop have finished; other methods may need its first answer
             for method in map(method_of, self.methods):
                 if method.step != LOOP and (request.first or not method.looks_again):
                     await self._ask(method, request)

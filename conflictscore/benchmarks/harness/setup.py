@@ -66,7 +66,7 @@ class RunSettings:
 def chosen_methods(names: Sequence[str], benchmark: Benchmark) -> tuple[str, ...]:
     """Return the methods with these names and the baseline, in table order, each only once."""
     if isinstance(names, str):
-        raise InputError(f"methods is the text {names!r}; give a list of names")
+        raise InputError(f"methods is the string {names!r}; give a list of names")
     fits = {name: benchmark.form in method_of(name).forms for name in METHODS}
     names_offered = ", ".join(name for name in benchmark.offered if fits[name])
     if not names:

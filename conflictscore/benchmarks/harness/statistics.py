@@ -97,9 +97,9 @@ def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
 def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     """Compute p, in (0, 1], by the two-sided Wilcoxon signed-rank test over questions.
 
-    Zeros are ranked with the rest and then dropped (Pratt), so unchanged questions make a
-    difference less credible. If there are no ties or zeros, scipy computes p exactly for up to 50
-    differences. If there are any, scipy uses all patterns of signs for up to 13 differences.
+    Zeros are ranked with the other differences and then dropped (Pratt), so unchanged questions
+    make a difference less credible. If there are no ties or zeros, scipy computes p exactly for up
+    to 50 differences. If there are any, scipy uses all patterns of signs for up to 13 differences.
     Otherwise, it uses the normal distribution.
 
     The normal distribution makes p too small if only a few of many questions changed. But
@@ -252,7 +252,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     Args:
         questions: The number of questions judged for both methods, at least 1.
         discordant: The share of questions that only one of the two methods gets right, in (0, 1].
-        gain: The difference between the two shares of right answers, in (0, ``discordant``].
+        gain: The difference between the two shares of correct answers, in (0, ``discordant``].
     """
     require_statistics()
     import numpy as np
@@ -273,7 +273,7 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 
     Args:
         discordant: The share of questions that only one of the two methods gets right, in (0, 1].
-        gain: The difference between the two shares of right answers, in [-``discordant``,
+        gain: The difference between the two shares of correct answers, in [-``discordant``,
             ``discordant``].
 
     Returns:

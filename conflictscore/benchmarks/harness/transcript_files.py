@@ -26,7 +26,7 @@ class TornTranscriptError(InputError):
 
 
 def hash_of(text: str) -> str:
-    """Return the hash under which a text is stored once, to be referred to by calls."""
+    """Return the hash by which calls refer to a text that is stored only once."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return digest[:_HASH_CHARS]
 
@@ -83,7 +83,7 @@ def read_transcript(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def check_whole(path: Path) -> None:
-    """Read a whole transcript, to raise the same errors as :func:`read_transcript`."""
+    """Read a transcript to its end; raise the errors of :func:`read_transcript`."""
     for _ in read_transcript(path):
         pass
 

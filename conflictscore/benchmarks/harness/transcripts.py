@@ -155,7 +155,7 @@ class TranscriptWriter:
             self._write(self._opened(), content)
 
     def _write(self, file: IO[bytes], content: bytes) -> None:
-        """Write all of a content; an unbuffered file may accept only a part at a time."""
+        """Write all the bytes; an unbuffered file may accept only some of them at a time."""
         rest = memoryview(content)
         try:
             while rest:

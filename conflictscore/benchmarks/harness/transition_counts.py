@@ -148,7 +148,7 @@ def _scores(
 
 
 def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
-    """Return the same pairs, with p-values that Holm's method adjusted over all pairs together."""
+    """Return the same pairs, with p-values Holm-adjusted across all pairs."""
     pairs_with_p = [pair for pairs in families for pair in pairs if pair.p_value is not None]
     holm_values = iter(holm([pair.p_value for pair in pairs_with_p if pair.p_value is not None]))
 

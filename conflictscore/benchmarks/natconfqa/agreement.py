@@ -277,7 +277,7 @@ def _aware_difference(
 def correlation(people: Sequence[float], judge: Sequence[float]) -> tuple[float, float] | None:
     """Compute Pearson's r and its two-sided p-value.
 
-    Returns None if there are too few points, or if all values of a side are equal.
+    Returns None if there are too few points, or if all values on one side are equal.
     """
     if len(people) < _FEWEST or len(set(people)) == 1 or len(set(judge)) == 1:
         return None

@@ -78,7 +78,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
         return benchmark
     return replace(
         benchmark,
-        measures=(*benchmark.measures, TOLD),  # TOLD is yes or no, so it is not in ``graded``
+        measures=(*benchmark.measures, TOLD),  # TOLD is yes or no, so it is not in ``graded``.
         # A dry run gets these replies instead of a judge's. The second one says that the answer
         # reports no conflict; otherwise the dry run would have no error to classify.
         reply_forms=(

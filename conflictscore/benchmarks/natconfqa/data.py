@@ -84,7 +84,7 @@ _NO_PAIR = "they are marked as having a conflict, but no conflicting answers are
 
 
 class _Answer(PublishedRow):
-    """A reference answer, which is a boolean in a yes/no question and otherwise a text."""
+    """A reference answer, which is a boolean in a yes/no question and otherwise a string."""
 
     answer: bool | Text
 
@@ -162,7 +162,7 @@ def _question(row: _Published, where: str) -> NatConfQuestion | str:
 
 
 def _answers(row: _Published, where: str) -> tuple[str, ...]:
-    """Return the reference answers as texts; raise InputError if two are the same answer."""
+    """Return the reference answers as strings; raise InputError if two are the same answer."""
     is_boolean = row.question_type == "boolean"
     answers: list[str] = []
     for reference in row.answers:

@@ -1,4 +1,4 @@
-"""Makes the decisions about an answer that the measures are computed from (formulas 1 to 4)."""
+"""Judges an answer; the measures are computed from the decisions (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _MOST_PAIRS = 190
 """The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
-# A list with the single line "none" is empty.
+# A list whose only line is "none" counts as empty.
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
 _NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s++(.+)")
 """Matches a line of the first list; the line must not end with white space."""
@@ -303,7 +303,7 @@ def read_decomposition(reply: str) -> Decomposition:
         raise ValueError('below a line there was nothing, not even "none"')
     answers_by_key: dict[str, str] = {}
     place_by_key: dict[str, int] = {}
-    index: list[int] = []  # for each line, the place of its short answer among the distinct ones
+    index: list[int] = []  # Each line's index into the distinct short answers.
     for number, line in enumerate(_without_none(answers), start=1):
         match = _NUMBERED.fullmatch(line.rstrip())
         if match is None or int(match[1]) != number:

@@ -6,7 +6,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 ENTRY = Entry(
     name="ramdocs",
     summary="questions with ambiguous names, where some documents misinform; an answer must"
-    " contain all right answers and no wrong one",
+    " contain all correct answers and no wrong ones",
     data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
     forms=("free-form",),
     searches=False,

@@ -1,7 +1,7 @@
 """Defines RAMDocs for the harness, judged by exact match.
 
 The name in a question refers to one, two or three entities ("What sport is Richard Leach associated
-with?"). Each entity has its own right answer, and the question asks for all right answers. So
+with?"). Each entity has its own correct answer, and the question asks for all correct answers. So
 documents can disagree although none of them is wrong, and a conflict does not imply misinformation.
 The harness adds the names of the entities to the question, so that answers and their claims specify
 the entity.
@@ -44,15 +44,15 @@ class ExactMatch(NamedTuple):
     """The reference answers that an answer contains or lacks."""
 
     given: tuple[str, ...]
-    """The right reference answers that occur in the answer."""
+    """The correct reference answers that occur in the answer."""
     missing: tuple[str, ...]
-    """The right reference answers that do not occur in the answer."""
+    """The correct reference answers that do not occur in the answer."""
     wrong: tuple[str, ...]
     """The wrong reference answers that occur in the answer."""
 
     @property
     def exact(self) -> bool:
-        """Whether the answer contains all right reference answers and no wrong one."""
+        """Whether the answer contains all correct reference answers and no wrong one."""
         return not self.missing and not self.wrong
 
 
@@ -73,11 +73,11 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     case, "American football" is wrong although it contains "football", which is right. If a
     reference answer is right for one entity and wrong for another, it does not count as wrong.
     """
-    # of reference answers with the same form, the first one is returned
+    # if several reference answers have the same form, the first one is returned
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
         raise ValueError(
-            "at least one right answer is needed, and each must contain a letter or digit"
+            "at least one correct answer is needed, and each must contain a letter or digit"
         )
     text = f" {normalised(answer)} "
     answers_given = [candidate for form, candidate in forms.items() if f" {form} " in text]
@@ -90,10 +90,10 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
 
 def _wrong_in(text: str, right: Iterable[str], wrong: Mapping[str, str]) -> Iterator[str]:
-    """Yield the wrong answers in a normalised text, which are not inside right answers.
+    """Yield the wrong answers in a normalised text, unless they occur only inside correct ones.
 
-    ``right`` contains forms, and ``wrong`` maps forms to answers. A right form is removed after the
-    longer wrong forms were looked for, since it may be inside them.
+    ``right`` contains forms, and ``wrong`` maps forms to answers. A form in ``right`` is removed
+    only after the search for longer wrong forms, which may contain it.
     """
     by_length = sorted(right, key=len, reverse=True)
     for form, answer in wrong.items():
@@ -114,10 +114,10 @@ def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[st
 
 
 def _without(text: str, forms: Iterable[str]) -> str:
-    """Replace each of these forms in a normalised text with a bar, the first form first.
+    """Replace each of these forms in a normalised text with a ``|``, in the given order.
 
-    Normalised forms contain no bars, so no form can match across a bar. Two neighbouring forms
-    share a space, so it takes a second replacement to replace both.
+    Normalised forms contain no ``|``, so no form can match across one. Two neighbouring forms share
+    a space, so it takes a second replacement to replace both.
     """
     for form in forms:
         while f" {form} " in text:
@@ -162,15 +162,15 @@ class _Published(PublishedRow):
 def read_questions(path: str | Path, *, name_entities: bool = True) -> tuple[Question, ...]:
     """Read the published JSON lines as free-form questions, in file order.
 
-    ``correct`` contains the right answers, and ``incorrect`` the answers that are wrong for every
+    ``correct`` contains the correct answers, and ``incorrect`` the answers that are wrong for every
     entity. All documents are attached in file order, but without their types. The category states
     the number of entities, whether a document misinforms, and whether the question already contains
-    a right answer.
+    a correct answer.
 
     The name of an entity can reveal its answer, as "Monkey Grip (film)" does if the question asks
-    for the medium. An answer that repeats such a question counts as giving the right answer. Such a
-    question occurred 77 times among the 252 that we tried. If ``name_entities`` is false, questions
-    stay ambiguous, as they were published.
+    for the medium. An answer that repeats such a question counts as giving the correct answer. Such
+    a question occurred 77 times among the 252 that we tried. If ``name_entities`` is false,
+    questions stay ambiguous, as they were published.
     """
     return read_items(path, _Published, partial(_question, name_entities=name_entities)).items
 
@@ -182,7 +182,7 @@ def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
             f"{where}, field gold_answers: every answer must contain a letter or digit"
         )
     if name_entities and not entities:
-        raise InputError(f"{where}, field disambig_entity: a non-empty text is needed")
+        raise InputError(f"{where}, field disambig_entity: a non-empty string is needed")
     misinforms = any(document.type == "misinfo" for document in row.documents)
     wrong = _by_form(reversed(row.wrong_answers), besides=set(map(normalised, right)))
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"

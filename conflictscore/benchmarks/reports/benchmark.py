@@ -136,7 +136,7 @@ class _Row(PublishedRow):
 def _topic(row: _Row, where: str, *, name: str) -> Topic:
     text = row.topic or row.query or row.question or row.claim
     if text is None:
-        raise InputError(f"{where}, field claim: a non-empty text is needed")
+        raise InputError(f"{where}, field claim: a non-empty string is needed")
     if row.conflict_type is None and row.has_conflict is None:
         raise InputError(f"{where}, field has_conflict: true or false is needed")
     conflict = bool(row.has_conflict)

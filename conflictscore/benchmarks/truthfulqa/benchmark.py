@@ -108,8 +108,8 @@ def read_truthfulqa(path: str | Path, *, form: Form, seed: int) -> tuple[Questio
             CSV file. The CSV file is in UTF-8, with or without a byte order mark.
         form: The form of the questions. ``multiple-choice`` offers the columns Best Answer and Best
             Incorrect Answer, and needs the version of January 2025. ``free-form`` works with both
-            versions. ``mc1`` offers one right answer and all wrong answers. ``mc2`` offers all
-            right answers and all wrong answers. Empty answers are left out; 22 official questions
+            versions. ``mc1`` offers one correct answer and all wrong answers. ``mc2`` offers all
+            correct answers and all wrong answers. Empty answers are left out; 22 official questions
             have an empty wrong answer.
         seed: The seed for the order of the options. The order depends only on the seed and on the
             texts.
@@ -239,7 +239,8 @@ def _rows(path: Path, form: Form) -> Iterator[tuple[str, dict[str, str]]]:
                 continue
             if not header:
                 header = [cell.strip() for cell in cells]
-                # without the column Question, it is another file; the first row names what it lacks
+                # without the column Question, this is a different file; a later error names that
+                # column
                 if form == "multiple-choice" and _WRONG not in header and "Question" in header:
                     raise InputError(
                         f"{where}: multiple choice needs the column {_WRONG}, which the version of"

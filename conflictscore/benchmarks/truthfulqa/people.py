@@ -163,5 +163,5 @@ def _balanced_sample(rows: Sequence[_Row], size: int, seed: int) -> list[_Row]:
 
 
 def _folded(answer: str) -> str:
-    """Return an answer without letter case, extra white space and full stops at its end."""
+    """Return an answer in lower case, without extra white space or full stops at its end."""
     return " ".join(answer.casefold().split()).rstrip(".")

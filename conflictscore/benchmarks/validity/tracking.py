@@ -195,7 +195,7 @@ def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) ->
 
 
 def _spearman(people: Numbers, levels: Numbers) -> float | None:
-    """Compute Spearman's rho; it is undefined, and None, if all values of a side are equal."""
+    """Compute Spearman's rho; it is undefined, and None, if all values on one side are equal."""
     from scipy.stats import rankdata
 
     if len(people) < _FEWEST or np.ptp(people) == 0 or np.ptp(levels) == 0:

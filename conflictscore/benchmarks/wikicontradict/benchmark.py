@@ -39,11 +39,11 @@ class Rating(StrEnum):
     """The possible ratings of an answer, from worst to best."""
 
     INCORRECT = "incorrect"
-    """The reply has no right answer, or it combines right answers into something impossible."""
+    """The reply has no correct answer, or it combines correct answers into something impossible."""
     PARTIALLY_CORRECT = "partially correct"
-    """The reply has only some of the right answers, or all of them, but takes a side."""
+    """The reply has only some of the correct answers, or all of them, but takes a side."""
     CORRECT = "correct"
-    """The answer gives all right answers, and presents each one as possible."""
+    """The answer gives all correct answers, and presents each one as possible."""
 
 
 def read_rating(reply: str) -> tuple[Rating, str]:
@@ -184,8 +184,8 @@ def rating_tables(figures: Figures) -> tuple[Card, ...]:
             counts = (best.count, some.count - best.count, some.n - some.count)
             shares = [f"{100 * count / some.n:.1f}" if some.n else "none" for count in counts]
             cells = [f"{share} ({count:,})" for share, count in zip(shares, counts, strict=True)]
-            number = _TEMPLATES.get(method.method, "")  # e.g. guarded-rag has none
-            # "9" sorts after every template number
+            number = _TEMPLATES.get(method.method, "")  # Methods such as guarded-rag have none.
+            # The sort key "9" comes after every template number.
             rows.append((number or "9", (method.method, number, *cells, f"{some.n:,}")))
     return (
         Card(

@@ -203,7 +203,7 @@ def test_conflictingqa_makes_a_claim_of_each_question_with_all_its_pages(tmp_pat
         ("ambigdocs", [{**ambigdocs(1)[0], "documents": []}], "item 1, field documents: List"),
         ("ambigdocs", [{**ambigdocs(1)[0], "qid": 3}], "item 1, field qid: Input should be"),
         ("ambigdocs", ambigdocs(2) + ambigdocs(1), "field qid: the same as in item 1"),
-        ("ambigdocs", ambigdocs(1)[:1], "too few documents of other questions"),
+        ("ambigdocs", ambigdocs(1)[:1], "too few documents from other questions"),
         (
             "macnoise-nq",
             [{**macnoise(1)[0], "pert_lbls": [1]}],

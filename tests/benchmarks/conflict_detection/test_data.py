@@ -55,7 +55,7 @@ def test_whether_there_is_a_conflict_follows_from_labels_where_it_is_not_said(
     ("changes", "complaint"),
     [
         ({"docs": []}, "field docs: List should have at least 1 item"),
-        ({"docs": [{"text": " "}]}, "field docs.0.text: a non-empty text is needed"),
+        ({"docs": [{"text": " "}]}, "field docs.0.text: a non-empty string is needed"),
         ({"docs": [{"text": "x", "label": "TRUE"}]}, "field docs.0.label: Input should be"),
         ({"claim": ...}, "field claim: Field required"),
         ({"has_conflict": "yes"}, "field has_conflict: Input should be a valid boolean"),

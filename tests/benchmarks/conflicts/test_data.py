@@ -83,7 +83,7 @@ def test_a_question_that_is_there_twice_has_two_ids(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (official(question=" "), "field question: a non-empty text is needed"),
+        (official(question=" "), "field question: a non-empty string is needed"),
         (
             official(conflict_type="Quarrel"),
             "field conflict_type: 'Quarrel' is not one of 'no conf",

@@ -145,7 +145,9 @@ def test_what_the_reader_should_know_is_noted(tmp_path: Path) -> None:
     lines = [official(result(), result(snippet="", short_text="")), official(correct_answer=None)]
     notes = conflicts(write_jsonl(tmp_path / "c.jsonl", lines), "free-form", 0).notes
 
-    assert any("a right answer by annotators: 1 of 2 in the file" in note for note in notes)
+    assert any(
+        "questions with a single correct answer: 1 of 2 in the file" in note for note in notes
+    )
     assert "search results left out because they have no text: 1" in notes
 
 

@@ -142,7 +142,7 @@ def test_a_type_is_right_where_it_is_peoples_and_wrong_where_there_is_none() -> 
 
 def test_lower_can_be_better_only_for_a_graded_measure() -> None:
     made_up = replace(lamps(1, free_form=True), measures=("made-up",))
-    with pytest.raises(InputError, match="falling names made-up, which graded does not name"):
+    with pytest.raises(InputError, match="falling contains made-up, but graded does not"):
         replace(made_up, falling=frozenset({"made-up"}))
     both = frozenset({"made-up"})
     assert replace(made_up, falling=both, graded=both).falling == both

@@ -83,7 +83,7 @@ async def test_records_tell_which_of_two_steps_in_one_second_is_newer(tmp_path: 
         ({"data": "q.csv"}, "data and form need a benchmark's name"),
         ({"form": "mc2"}, "data and form need a benchmark's name"),
         ({"missing": "skipp"}, "missing is 'skipp'; give fail or skip"),
-        ({"methods": "rag"}, "methods is the text 'rag'; give a list of names"),
+        ({"methods": "rag"}, "methods is the string 'rag'; give a list of names"),
     ],
 )
 def test_a_wrong_argument_is_named_before_a_folder_is_made(

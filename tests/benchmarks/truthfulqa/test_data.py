@@ -102,7 +102,7 @@ def test_multiple_choice_of_the_original_version_is_one_clear_line(file: Path) -
 @pytest.mark.parametrize("column", ["Question", "Best Incorrect Answer", "Correct Answers"])
 def test_an_empty_cell_or_a_missing_column_names_row_and_field(file: Path, column: str) -> None:
     write_csv(file, [*MANY[:2], row(**{column.lower().replace(" ", "_"): " "})])
-    assert refusal(file).startswith(f", row 4, field {column}: a non-empty text is needed")
+    assert refusal(file).startswith(f", row 4, field {column}: a non-empty string is needed")
     write_csv(file, [row()], [name for name in V1 if name != column])
     if column != "Best Incorrect Answer":
         assert refusal(file, "free-form") == f", row 2, field {column}: Field required"

@@ -63,7 +63,7 @@ class Asker:
         self, question: Question, documents: Sequence[Document], method: Method = Method.RAG
     ) -> dict[str, Any]:
         """Answer from these documents, with the prompt of the given method."""
-        # the answering graph has its own maximum length, so another one needs a direct call
+        # the answering graph has its own maximum length, so a different maximum needs a direct call
         if self.reply_tokens is not None and method is Method.RAG:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))

@@ -11,8 +11,8 @@ from conflictscore.records import Attempt, Document
 
 Form = Literal["multiple-choice", "mc1", "mc2", "free-form"]
 """The form of a question. In ``multiple-choice``, there are two options. In ``mc1``, there are
-several options, and exactly one is right. In ``mc2``, several options may be right, and each gets a
-probability. In ``free-form``, there are no options."""
+several options, and exactly one is correct. In ``mc2``, several options may be correct, and each
+gets a probability. In ``free-form``, there are no options."""
 
 
 @dataclass(frozen=True)

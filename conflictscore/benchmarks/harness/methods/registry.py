@@ -121,7 +121,7 @@ COMPARED = (
 """The comparisons besides those with ``rag``; each is made if both of its methods were run.
 
 The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
-controls, to tell the effect of the evidence from that of asking twice.
+controls, to separate the effect of the evidence from the effect of asking twice.
 """
 
 LOOP_METHODS = tuple(_LOOP_METHODS)

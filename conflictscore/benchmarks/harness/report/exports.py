@@ -75,7 +75,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        # a row break and a rule of booktabs take a "[" or "*" that follows for an argument
+        # LaTeX reads a "[" or "*" after a row break or a booktabs rule as an argument
         "[": "{[}",
         "*": "{*}",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -97,8 +97,8 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
     and reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists with
     one entry per reviewer, in the same order.
 
-    In CSV, a text that a spreadsheet could interpret as a formula gets a leading apostrophe, and a
-    list is written as JSON. A lone surrogate is always replaced by ``?``.
+    In CSV, a string that a spreadsheet could interpret as a formula gets a leading apostrophe, and
+    a list is written as JSON. A lone surrogate is always replaced by ``?``.
     """
     write_whole(out, answer_table(runs, _ending(out, ".csv", ".jsonl")))
 
@@ -169,14 +169,14 @@ def _rows(run: ReportRun, question_result: QuestionResult) -> Iterator[dict[str,
     """
     for method in question_result.methods:
         row = _flip_row(run, question_result, method)
-        # if the loop's new answer was rejected, the model's reason for it does not belong to the
-        # row
+        # if the loop's new answer was rejected, the model's reason for that answer does not belong
+        # in the row
         if row["flipped"] and method in second_looks():
             row["justification"] = justification(question_result, method)
         if method == "guarded-rag" and question_result.guard is not None:
             guard = question_result.guard.to_json()
             row |= {f"guard_{name}": cell for name, cell in guard.items()}
-        # only logged runs are reviewed; besides the baseline, they have only the final answer
+        # only logged runs have reviews, which are about the final answer, not the baseline's
         if method != BASELINE and (reviews := run.reviews.get(question_result.question.id)):
             row["reviewers"] = list(reviews)
             row["verdicts"] = [review.verdict.value for review in reviews.values()]
@@ -251,7 +251,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(cell: Any) -> Any:
-    """Return a value in a form that no spreadsheet takes for a formula."""
+    """Return a value in a form that no spreadsheet interprets as a formula."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():

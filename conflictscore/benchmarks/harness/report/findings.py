@@ -79,7 +79,7 @@ def _comparison(pair: Paired, paper: PaperFigures | None, *, is_graded: bool) ->
     )
     yield _by_chance(pair, differing, is_significant=is_significant)
     paper_difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
-    # if the methods differ by 0 on average, there is no gain for which to plan
+    # if the methods differ by 0 on average, there is no gain to plan for
     if not is_significant and pair.difference.value:
         yield from _needed(pair, paper_difference, is_graded=is_graded)
     if paper is not None and paper_difference is not None and pair.difference.low is not None:

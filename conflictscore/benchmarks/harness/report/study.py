@@ -271,7 +271,7 @@ def _pooled(runs: Sequence[ReportRun], key: _PairKey) -> PooledPair:
 
 
 def _comparison(run: ReportRun, key: _PairKey) -> Paired:
-    """Return the comparison from a run's figures; compute it if the run made other comparisons."""
+    """Return the comparison from a run's figures; compute it if the figures do not have it."""
     method, against, measure = key
     for pair in run.figures.tests:
         if (pair.method, pair.against, pair.measure) == key:
@@ -304,7 +304,7 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
-    """Yield the agreement of each method that at least two runs have."""
+    """For each method that occurs in at least two runs, yield the agreement between these runs."""
     for method in second_looks():
         flips_by_question = defaultdict[str, list[bool]](list)
         # an answer can only have changed if the run has first answers too
@@ -334,14 +334,14 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
     counted_judgements: set[tuple[str, ...]] = set()
     for run in runs:
         of = run.manifest.get("configuration") or {}
-        # a repetition of a run samples its verdicts anew, so its judge counts as another one
+        # a repetition of a run samples its verdicts anew, so its judge counts as a different one
         judge = f"{of.get('answer_judge')} {of.get('replicate')}"
         for question_result in run.results:
             verdict_by_text = {}
             for text, verdict, is_copy in _verdicts(question_result, measure):
                 place = question_result.question.id, text
                 if is_copy and (judge, *place) in counted_judgements:
-                    continue  # this is the same judgement again, from a cache
+                    continue  # the cache returned a judgement that is already counted
                 counted_judgements.add((judge, *place))
                 verdict_by_text[text] = verdict
                 answers[place].append(verdict)

@@ -219,7 +219,7 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
         ("", "%", "95 % interval", "of"),
         [(name, *estimate_cells(share), share.n) for name, share in rows],
         f"{counted(transitions.answers, 'answer')} with a conflict, on"
-        f" {counted(transitions.questions, 'question')}, in all runs together; intervals are"
+        f" {counted(transitions.questions, 'question')}, across all runs; intervals are"
         " computed by resampling questions",
     )
 
@@ -245,7 +245,7 @@ def _categories_card(study: Study, method: str) -> Card:
             for gain in study.categories
             if gain.method == method
         ],
-        "n: questions; corrected and harmed: in all runs together; Holm: over all categories and"
+        "n: questions; corrected and harmed: across all runs; Holm: over all categories and"
         " methods",
         free_text=True,
     )

@@ -31,7 +31,7 @@ from conflictscore.records import Record
 
 
 class PooledLevel(Record):
-    """A method's share of right answers, or its mean grade, over all runs (Tables 4 and 5)."""
+    """A method's share of correct answers, or its mean grade, over all runs (Tables 4 and 5)."""
 
     method: str
     measure: str
@@ -82,9 +82,9 @@ class CategoryGain(Record):
     difference: Interval
     """The gain over the baseline, pooled in the same way as the difference of a pair."""
     corrected: int
-    """The number of corrections in all runs together."""
+    """The number of corrections, summed over all runs."""
     harmed: int
-    """The number of harms in all runs together."""
+    """The number of harms, summed over all runs."""
     p_value: float | None
     """The p-value of the test that is used for pairs of the study."""
     p_holm: float | None = None
@@ -102,7 +102,7 @@ class PooledScores(Record):
 def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
     """Compute every method's level on every measure.
 
-    A question counts with the mean of the runs that judged it, however many these are.
+    Each question contributes its mean over the runs that judged it, however many these are.
     """
     for method in _methods(runs):
         for measure in runs[0].figures.measures:

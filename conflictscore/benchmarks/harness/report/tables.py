@@ -41,7 +41,7 @@ from conflictscore.reporting.plain_table import Card, card_of, print_card
 _FEW = range(2, 7)
 """If the number of categories is in this range, they are shown even without ``verbose``.
 
-A single category is the whole run.
+A single category would only repeat the figures of the whole run.
 """
 _SHOWN_REASONS = 5
 """The maximum number of reasons for failures that are shown without ``verbose``."""
@@ -227,7 +227,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """For each way of choosing the claim to reconsider, count how often it chooses another claim.
+    """Count how often other ways of choosing the claim to reconsider choose a different claim.
 
     Returns no table if every way chooses the same claims.
     """

@@ -41,7 +41,7 @@ _POLICY = (
 )
 """The page's content security policy: only its own style and script run, and it loads nothing.
 
-The page shows untrusted texts, which could otherwise load or run something.
+The page shows untrusted text, which could otherwise load or run something.
 """
 _DIFFED_PAIRS = 100_000
 """Two texts are compared only if they have at most this number of pairs of equal words.
@@ -163,7 +163,7 @@ def _asset(name: str) -> tuple[Any, str]:
 
 
 def _settings(runs: Sequence[ReportRun]) -> dict[str, list[str]]:
-    """Return each manifest entry as one text per run; a text is empty if the entry is missing."""
+    """Return each manifest entry as one string per run, which is empty if the entry is missing."""
     flat = [dict(_flat("", run.manifest)) for run in runs]
     names = dict.fromkeys(name for settings in flat for name in settings)
     return {name: [settings.get(name, "") for settings in flat] for name in names}
@@ -267,9 +267,9 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Say where a document is cited: in an answer or in the reason.
+        """Say where a document is cited; return an empty string if it is not cited.
 
-        Empty if it is not cited.
+        The places are the first answer, the new answer and the reason for it.
         """
         texts = {
             "before": self.before.answer.text if self.before and self.before.answer else "",

@@ -259,7 +259,9 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made ({error.strerror}); choose another") from None
+        raise InputError(
+            f"{folder}: cannot be created ({error.strerror}); choose another folder"
+        ) from None
     for chart in charts:
         write_whole(folder / f"{chart.name}.svg", chart.image("svg"))
         write_whole(folder / f"{chart.name}.png", chart.image("png"))

@@ -27,11 +27,11 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": "#5f6b76",
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.family": "DejaVu Sans",  # part of Matplotlib, so charts look the same everywhere
+    "font.family": "DejaVu Sans",  # Matplotlib includes it, so charts look the same everywhere.
     "font.size": 9,
-    "svg.fonttype": "path",  # text becomes outlines, so readers need no font
-    "svg.hashsalt": "conflictscore",  # equal charts then give identical files
-    "text.parse_math": False,  # so that a dollar sign in a name does not start a formula
+    "svg.fonttype": "path",  # Text becomes outlines, so readers need no font.
+    "svg.hashsalt": "conflictscore",  # With a fixed salt, equal charts give identical files.
+    "text.parse_math": False,  # A dollar sign in a name must not start a formula.
 }
 _LONGEST_NAME: Final = 44
 """The maximum number of characters of a name in a chart."""
