@@ -92,7 +92,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # otherwise LangChain would search each node's source for runnables, but there are none
+        # skips LangChain's search for runnables in each node's source, where there are none
         step.__dict__["deps"] = []
         return step
 
@@ -132,7 +132,7 @@ def _is_long(state: RagState) -> bool:
     room, texts = LONG_CHARS, [state.get(name) for name in _TEXTS]
     while texts and room > 0:
         part = texts.pop()
-        # count every part, so that a list of very many empty parts also ends the search
+        # count every part, so that the search also ends in a very long list of empty parts
         room -= 1
         if isinstance(part, str):
             room -= len(part)

@@ -63,7 +63,7 @@ def create_self_correcting_rag(
     - ``"documents"``: texts, LangChain ``Document``s or mappings ``{"text": …}``, instead of a
       search by the retriever
     - ``"draft_answer"``: a first answer to check, instead of one written by the model
-    - ``"history"``: the messages before the question, in any of LangChain's forms
+    - ``"history"``: the messages before the question, in any format that LangChain accepts
 
     The final state has ``answer``, ``messages``, ``asked`` (the question in the user's words),
     ``first_answer``, ``flipped``, ``changes``, ``justification``, ``documents``, ``report``,
@@ -214,7 +214,7 @@ def _check_model_options(
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """Return the specs that name the local model, if there are also specs of other models."""
+    """Return the specs of the local model if there are also specs of other models."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

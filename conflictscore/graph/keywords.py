@@ -17,7 +17,7 @@ from conflictscore.storage.cache import ContentCache
 
 Model = str | BaseChatModel | LanguageModel
 """A model spec, a LangChain chat model, or a model that is already open."""
-# ``help()`` indents docstrings by 4 columns, so its lines have at most 100.
+# ``help()`` indents docstrings by 4 columns, so its lines have at most 100 columns.
 _PARAGRAPH = TextWrapper(
     96,
     initial_indent=" " * 4,
@@ -38,11 +38,11 @@ class ModelOptions(TypedDict, total=False):
 
 
 class ScoringOptions(ScoringSettings, ModelOptions, total=False):
-    """Keywords of an entry point that scores answers."""
+    """Keyword arguments of an entry point that scores answers."""
 
 
 class CorrectionOptions(CorrectionSettings, ModelOptions, total=False):
-    """Keywords of an entry point that corrects answers."""
+    """Keyword arguments of an entry point that corrects answers."""
 
     judge: Model | None
 

@@ -42,7 +42,7 @@ ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
 """LangGraph's step limit: 20 rounds of 11 steps, including further searches, plus the steps before
-and after the loop. ``decide`` ends the loop; this limit only catches bugs in that node."""
+and after the loop. ``decide`` ends the loop; this limit only guards against bugs in that node."""
 
 
 def build_self_correction_graph(
@@ -95,7 +95,7 @@ def build_self_correction_graph(
 
 @cache
 def shared_graph() -> SelfCorrectionGraph:
-    """Return the loop, built once, for callers that give each run its own context.
+    """Return the loop, which is built once, for callers that give each run its own context.
 
     The graph stores nothing in the checkpoints of a surrounding graph.
     """

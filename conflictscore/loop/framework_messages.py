@@ -1,8 +1,8 @@
-"""Recognises messages that a framework or chat client wrote in the user's name.
+"""Recognises messages that a framework or chat client wrote on the user's behalf.
 
-Messages such as a summary of the conversation, a hand-over to another agent or "Please continue."
-do not replace the user's question. A task of the client, such as Open WebUI's request for a title,
-is answered by the model alone, since it does not concern the documents.
+A summary of the conversation, a hand-over to a different agent or "Please continue." does not
+replace the user's question. A client's housekeeping request, such as Open WebUI's request for a
+title, is answered by the model alone, since it does not concern the documents.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_LOOKED_AT = 2000  # only this many characters at the start of a message are examined
+_LOOKED_AT = 2000  # characters to examine at the start of a message
 # The patterns match the wordings that LangChain, LangGraph's supervisors, Open WebUI and coding
 # agents insert. A message in other words counts as the user's own. Quantifiers are bounded, so that
 # matching a hostile text takes linear time.
@@ -54,14 +54,14 @@ def is_framework_message(message: BaseMessage) -> bool:
 
 
 def is_client_task(text: str) -> bool:
-    """Return whether a text is a task of the chat client, such as a title for the conversation."""
+    """Return whether a text is a chat client's own request, for example for a title."""
     return bool(_TASKS.match(text[:_LOOKED_AT]))
 
 
 def question_place(messages: Sequence[BaseMessage]) -> int | None:
     """Return the position of the user's last message; None if there is no human message.
 
-    If all human messages come from a framework, the position of the last one is returned.
+    If all human messages come from a framework, return the position of the last one.
     """
     human = [place for place, each in enumerate(messages) if isinstance(each, HumanMessage)]
     questions = [place for place in human if not is_framework_message(messages[place])]

@@ -34,9 +34,9 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
     """Complete the input of a run, and reset all fields from earlier questions of its thread.
 
     If the input has no messages, the question becomes the thread's next message. Otherwise, the
-    last human message stands for it, since it may be a prompt that contains the question. If there
-    is no retriever, the documents of an earlier question are kept, since there would otherwise be
-    nothing to answer from.
+    last human message serves as the question's message, since it may be a prompt that contains the
+    question. If there is no retriever, the documents of an earlier question are kept, since there
+    would otherwise be nothing to answer from.
     """
     blank: dict[str, Any] = {"question": "", "options": [], "history": [], "draft_answer": None}
     blank["is_question_clear"] = True

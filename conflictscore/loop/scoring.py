@@ -1,4 +1,4 @@
-"""Scores labelled claims; the run's settings say how disputes and near-duplicates count."""
+"""Scores labelled claims; the run's settings define how disputes and near-duplicates count."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """Transfer a claim's labels to a claim with the same text and a different number."""
+    """Transfer a claim's labels to a claim with the same text but a different number."""
     if evidence.claim is claim:
         return evidence
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)

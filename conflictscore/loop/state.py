@@ -187,7 +187,7 @@ class RagState(RagInput, total=False):
 
 
 Reconsider = Literal["worst", "first", "most-evidence", "asked"]
-"""Interpretations of the paper's "main claim that had conflicts"."""
+"""Ways to choose the paper's "main claim that had conflicts"."""
 
 
 class Reader(NamedTuple):
@@ -229,8 +229,8 @@ class RunContext:
     answer_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
-    """A function that returns why an answer violates the requested form, such as a JSON schema. It
-    returns None for a valid answer. Changes that violate the form are not made. If any text is
+    """A function that returns why an answer violates the requested format, such as a JSON schema.
+    It returns None for a valid answer. Changes that violate the format are not made. If any text is
     allowed, the field is None."""
     run_id: str | None = None
     """The run's id, if the caller set it; None for a new one."""
@@ -246,7 +246,7 @@ class RunContext:
     probabilities."""
     check_last: bool = True
     """Whether to score the answer of the last round, and to ask the model for a reason if it gave
-    none. Benchmarks of the paper's loop set this to False if no figure needs the score."""
+    none. Benchmarks of the paper's loop set this to False if they do not need the score."""
 
     @property
     def prompts(self) -> PromptSet:

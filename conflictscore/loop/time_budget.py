@@ -14,7 +14,7 @@ disputed claim (``measurements.effort_costs``)."""
 
 
 def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float | None:
-    """Return the seconds that a correction would leave, at least 0; None if there is no budget."""
+    """Return the seconds left after a correction, at least 0; None if there is no budget."""
     seconds_left = time_left(state, context)
     if seconds_left is None or not may_look_again(attempts, context):
         return seconds_left
@@ -24,9 +24,9 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 def correction_time(state: RagState, context: RunContext) -> float:
     """Return the likely seconds that a correction takes, estimated from earlier steps of the run.
 
-    A correction in place takes seven successive calls, each about as long as the decomposition. The
-    first asks which answers the documents give, and the last labels the new claims. A completely
-    new answer must be written, decomposed and labelled.
+    A correction in place takes seven successive calls, each about as long as the decomposition:
+    from asking the documents for their answers to labelling the new claims. A completely new answer
+    must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
     # splitting the answer is the one model call that every run has made and timed by now

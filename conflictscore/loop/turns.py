@@ -31,8 +31,8 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
     """Convert a conversation to messages.
 
     Args:
-        conversation: Messages in any of LangChain's forms: messages, mappings, or pairs of role and
-            text.
+        conversation: Messages in any format that LangChain accepts: message objects, mappings, or
+            pairs of role and text.
         field: The name of the input field, for error messages.
 
     Raises:
@@ -51,7 +51,7 @@ def messages_of(conversation: object, field: str) -> list[BaseMessage]:
             messages += convert_to_messages([message])
         except KeyError as error:
             raise InputError(f"{field}, turn {number}: the field {error} is missing") from None
-        except AttributeError:  # LangChain assumes the types of inner fields, such as tool calls
+        except AttributeError:  # LangChain does not validate inner fields, such as tool calls
             raise InputError(f"{field}, turn {number}: it is not a message") from None
         except (ValueError, TypeError, NotImplementedError) as error:
             [why, *_] = str(error).splitlines() or ["it is not a message"]

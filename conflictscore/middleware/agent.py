@@ -47,7 +47,7 @@ class ConflictState(AgentState[Any]):
     ]
     """The run of the last answer; None until there is one."""
     conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
-    """A flip, that is, a changed answer, on which a person has not decided yet."""
+    """A flip, that is, a changed answer, that awaits a person's decision."""
     conflict_turn: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
     """The current turn's question, and the ids of the turn's tool calls."""
 
@@ -70,14 +70,14 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     If a claim is disputed, the middleware calls the agent's model again. This call adds the
     evidence for and against the claim to the agent's conversation, and it offers no tools. The call
     passes through inner middleware, such as retries and fallbacks. So put this middleware before
-    them in the list. Limits on model calls count both calls as one. Neither the first answer nor
+    those in the list. Limits on model calls count both calls as one. Neither the first answer nor
     the evidence enters the history. If the second call fails, the first answer is kept, with a
     note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600
     bytes) in ``response_metadata["conflictscore"]``. With ``stream_mode="messages"``, an answer
-    that may still be replaced is sent as a whole once it is final.
+    that may still be replaced is sent in one piece once it is final.
 
     Args:
         retriever: Any LangChain retriever, which is queried if the tools returned no documents.
@@ -212,10 +212,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolResult]
     ) -> ToolResult:
-        """Store the documents that were found inside a tool, as the artifact of the tool's result.
+        """Attach the documents that were found inside a tool to the tool's result, as its artifact.
 
-        The documents come from retrievers, or from an agent that the tool called. That agent must
-        have checked its answer.
+        The documents come from retrievers, or from an agent that the tool called and that checked
+        its answer.
         """
         with retrieved_documents() as documents, inner_runs() as runs:
             result = with_artifact(handler(request), documents, runs)

@@ -156,7 +156,8 @@ class AgentTurn:
         data = draft.structured_response
         if data is not None:
             context = replace(context, answer_check=partial(why_not_rebuilt, data))
-            if self._settings.approve_flips:  # only text can be approved, so data is not changed
+            # a person can approve only text, so structured answers are not changed
+            if self._settings.approve_flips:
                 context = replace(context, settings=context.settings.replace(max_rounds=0))
         try:
             run = await correct(context, self._asked.start())
@@ -169,7 +170,7 @@ class AgentTurn:
         return GeneratedAnswer(Answer(text=answer.text), seconds=self._drafting)
 
     async def _said(self, state: RagState, prompt: str) -> str:
-        """Send a request to the agent's model as part of its conversation, without offering tools.
+        """Send a request to the agent's model within its conversation, without offering tools.
 
         Calls are made one at a time, since other middleware may keep state between its calls.
         """
@@ -218,10 +219,10 @@ class AgentTurn:
         return answer
 
     def _answer_of(self, text: str) -> _Said:
-        """Return the model's answer that has this text.
+        """Return the model's answer that has the given text.
 
-        If no answer has this text, the first answer is copied and gets the text. The copy has no id
-        and no token probabilities, since the model did not write it.
+        If there is none, copy the first answer and give the copy this text. The copy has no id and
+        no token probabilities, since the model did not write it.
         """
         with_it = [each for each in self._answers if each.text == text]
         if with_it:
@@ -288,7 +289,7 @@ class AgentTurn:
         last = self._answer_of(run.answer or "")
         if not (self._settings.approve_flips and run.flipped):
             return last.replaced(with_verdict(last.message, run), {"conflict": whole(run)})
-        # the decision on the flip finds the first answer by the id of its message
+        # the decision on the flip uses the message's id to find the first answer
         standing = first.message.model_copy(update={"id": first.message.id or str(uuid4())})
         proposal = propose(standing, last.message, run)
         return first.replaced(standing, {"conflict_proposal": proposal})
@@ -302,7 +303,7 @@ class AgentTurn:
         update = {"content": settings.refusal, "id": None, "response_metadata": metadata}
         message = with_verdict(first.message.model_copy(update=update), run)
         parts = first.response.result
-        # the calls that carry a structured answer go with it, and so do their results
+        # the calls that carry a structured answer are removed with it, and so are their results
         answering = next(n for n, each in enumerate(parts) if isinstance(each, AIMessage))
         place = len(parts) - 1 if first.response.structured_response is None else answering
         response = ModelResponse(result=[*parts[:place], message])
@@ -310,7 +311,7 @@ class AgentTurn:
 
     def _uncheckable(self) -> Response:
         if not self._documents and self._settings.retriever is None:
-            # common in agents that also chat, so it is logged only for debugging
+            # common in agents that also chat, so it is logged only at debug level
             note = "no tool returned documents for this question, and there is no retriever"
             return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
         note = "the last human message has no text"

@@ -35,7 +35,7 @@ Specific names come before names that also hold other texts, such as a conversat
 
 
 class CheckedText(str):
-    """An answer as an ordinary string that also has the run that produced it.
+    """An answer as an ordinary string, with the run that produced it as an attribute.
 
     Attributes:
         run: The run; its ``checked`` is ``fully``, ``partly`` or ``no``.
@@ -53,7 +53,7 @@ class CheckedText(str):
 
 
 def answer_text(output: object) -> str | None:
-    """Return the text of an answer, its JSON if it is data, or None if it is neither."""
+    """Return the text of an answer, or the JSON of a structured answer; None for anything else."""
     if isinstance(output, str):
         return output
     if isinstance(output, BaseMessage):
@@ -82,7 +82,7 @@ def _first_choice(output: object) -> object:
 
 
 def ending_in(output: object) -> str | None:
-    """Return why an answer may be incomplete, if its form says how it ended; otherwise None."""
+    """Return why an answer may be incomplete; None if nothing says that it is."""
     holder = _data_within(output)
     if isinstance(holder, AIMessage):
         return early_ending(holder)
@@ -135,7 +135,7 @@ def spoken(message: BaseMessage, prompt: str = "") -> str:
 
 
 def data_text(data: object) -> str | None:
-    """Convert an answer that is data to JSON; return None if it is not data or has no values."""
+    """Convert a structured answer to JSON; return None if it is not structured or has no values."""
     try:
         text = (
             data.model_dump_json()
@@ -148,14 +148,14 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Make data of the same type from a JSON text; raise ValidationError if it does not fit."""
+    """Make a value of the same type from a JSON text; raise ValidationError if it does not fit."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text)
     return json.loads(text)
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Return why a JSON text cannot replace the data in an answer, or None if it can.
+    """Return why a JSON text cannot replace a structured answer, or None if it can.
 
     Messages and completions accept any text; only the caller's own pydantic models can reject it.
     """
@@ -180,7 +180,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
         update: dict[str, Any] = {}
         if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
-            if is_new and part.tool_calls:  # the data may be the arguments of a tool call
+            if is_new and part.tool_calls:  # the answer may be a tool call's arguments
                 update["tool_calls"] = [{**c, "args": json.loads(text)} for c in part.tool_calls]
             elif is_new:
                 update |= {"content": text, "additional_kwargs": {}}
@@ -206,7 +206,7 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 
 
 def in_its_form(run: Run, output: object) -> Any:
-    """Return the final answer of a run, in the form in which the function returned its own answer.
+    """Return the final answer of a run, in the format that the function used for its own answer.
 
     A message gets the verdict in ``response_metadata["conflictscore"]``. A mapping gets the run
     under the key ``conflictscore``, a pydantic model as an attribute of that name, and a string as
@@ -242,7 +242,7 @@ def _data_within(output: object) -> object:
 
 
 def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
-    """Return whether a list consists of messages or mappings, the last of which is the answer."""
+    """Return whether a value is a list whose last element, a message or mapping, is the answer."""
     last = output[-1] if isinstance(output, list) and output else None
     return isinstance(last, BaseMessage | Mapping) and bool(answer_text(last))
 

@@ -43,7 +43,7 @@ _WORDS = (
 
 
 def propose(first: BaseMessage, message: BaseMessage, run: Run) -> Proposal:
-    """Store a flip for a person to decide on; until the decision, the first answer is kept."""
+    """Return a flip as a proposal; until a person decides on it, the first answer is kept."""
     return {"replaces": first.id, "message": message_to_dict(message), "run": run.to_json()}
 
 
@@ -149,7 +149,7 @@ def _rejected(run: Run, message: str, min_coverage: float | None) -> Run:
     ledger = examined_of(
         run.attempts[0], run.documents, next(iter(labelers), ""), least=min_coverage
     )
-    # positions of these gaps, if any, are positions in the rejected answer
+    # the positions in these gaps, if any, refer to the rejected answer
     of_run = [gap for gap in before.gaps if gap.kind in _OF_THE_RUN]
     ledger = ledger.with_gaps(*(gap.model_copy(update={"passage": None}) for gap in of_run))
     note = "a person rejected the new answer, so the first one was kept"

@@ -111,7 +111,7 @@ def with_artifact(
     documents: Sequence[Document],
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> ToolResult:
-    """Store the documents that a tool's result is based on, as the artifact of the result.
+    """Attach the documents that a tool's result is based on to the result, as its artifact.
 
     If the result is the answer of an agent that checked it, these are the documents of that agent's
     run. Otherwise, these are the documents that the result quotes in full. A result that already

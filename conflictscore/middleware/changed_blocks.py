@@ -23,7 +23,7 @@ If a longer answer differs at all, all of its text counts as changed.
 
 
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
-"""Fields with the model's reasoning; they are kept when an answer changes."""
+"""Fields that hold the model's reasoning; they are kept when an answer changes."""
 
 
 def with_text(content: Content, before: str, after: str) -> Content:
@@ -68,9 +68,9 @@ class _Places:
             self._kept.append((old_ends[block.a], new_ends[block.b], length))
 
     def of(self, place: int) -> int:
-        """Return the new position of a place.
+        """Return the new position of a character.
 
-        If the place is in a changed part of the text, this is the end of that part.
+        If the character is in a changed part of the text, this is the end of that part.
         """
         for start, now, length in self._kept:
             if place <= start + length:

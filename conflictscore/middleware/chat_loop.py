@@ -1,4 +1,4 @@
-"""Answers a conversation of chat messages with a checked reply whose metadata has the run."""
+"""Answers chat messages with a checked reply that has the run in its metadata."""
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -161,9 +161,9 @@ class ChatLoop:
         return with_own_answer(context, ask, read_before, parameters)
 
     def _gap_of_failure(self, error: Exception) -> Gap:
-        """Return a gap, which says why nothing was checked.
+        """Return a gap that says why nothing was checked.
 
-        If the failure policy is to raise errors, raise the error instead.
+        If the policy for failures is to raise errors, raise the error instead.
         """
         reason = f"not scored: {reason_or_raise(error, self.on_failure)}"
         nothing = isinstance(error, NoDocumentsError)
@@ -220,7 +220,7 @@ class ChatLoop:
 
 
 class AnswerForm:
-    """Has a model put an answer into a structured form.
+    """Asks a model to convert an answer into a structured format.
 
     ``writer`` is the model with structured output that includes the raw message.
     """
@@ -253,7 +253,7 @@ class AnswerForm:
 def apart(
     run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
-    """Make the runnables in this block children of this run, and isolate them from outer graphs.
+    """Make the runnables in the block children of this run, and isolate them from outer graphs.
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
     streams. If ``traced_only`` is set, only LangSmith's tracer sees the children; without the
@@ -333,7 +333,7 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
 
 
 def as_chunk(message: AIMessage) -> AIMessageChunk:
-    """Convert a message to the only chunk of a stream."""
+    """Convert a message to the single chunk of a stream."""
     return AIMessageChunk(**message.model_dump(exclude={"type"}), chunk_position="last")
 
 

@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""When one of these fields changes, the models and the loop are opened again."""
+"""A change of one of these fields makes the models and the loop be opened again."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",
@@ -228,14 +228,15 @@ class SelfCorrectingChatModel(SettingFields):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, dict[str, Any] | BaseModel]:
-        """Return the final answer in a structured form.
+        """Return the final answer in a structured format.
 
         First, the question is answered, scored and corrected as text. Then the conversation and the
-        final answer go to the answering model's own :meth:`with_structured_output`, which puts the
-        answer into the form. That method gets the same arguments and this model's call parameters.
-        Callbacks see all of this as one call. The message of this call, which ``include_raw=True``
-        also returns, contains the structured answer as the model wrote it. The message has the run
-        in ``response_metadata["conflictscore"]``, and the tokens of all inner calls.
+        final answer go to the answering model's own :meth:`with_structured_output`, which converts
+        the answer to the format. That method gets the same arguments and this model's call
+        parameters. Callbacks see all of this as one call. The message of this call, which
+        ``include_raw=True`` also returns, contains the structured answer as the model wrote it. The
+        message has the run in ``response_metadata["conflictscore"]``, and the tokens of all inner
+        calls.
 
         Raises:
             NotImplementedError: The model does not support structured output.
@@ -365,7 +366,7 @@ def _check_names(settings: Mapping[str, Any], fields: Collection[str]) -> None:
 
 
 def _settle_requirement(settings: dict[str, Any]) -> None:
-    """Validate the policy for unchecked answers, and set the fields that follow from it.
+    """Validate the policy for unchecked answers, and set the fields that depend on it.
 
     ``on_failure="raise"`` is the older name of ``require="partly"``. If a requirement is set, an
     answer whose check failed is refused like any other unchecked answer.

@@ -109,13 +109,13 @@ def correct_batch(
 
     Args:
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
-            empty answer gets an unchecked run with a note. A malformed row raises an InputError
-            with the row's number, before any model is called.
+            empty answer results in an unchecked run with a note. A malformed row raises an
+            InputError with the row's number, before any model is called.
         model: As for :func:`correct`.
         concurrency: Number of answers to correct at once.
         require: As for :func:`correct`. All rows are corrected first; if too little of any answer
-            was checked, an ``UncheckedAnswerError`` then names the rows. To get the runs of the
-            other rows, call the function again without ``require``: verdicts are cached.
+            was checked, the ``UncheckedAnswerError`` names these rows. To get the runs of the other
+            rows, call the function again without ``require``: verdicts are cached.
         on_event: A function that is called with each event of the runs; the event's field ``row``
             is the number of the row, counted from 1.
         **settings: As for :func:`correct`.
@@ -178,7 +178,7 @@ def _required(run: Run, require: Require | None) -> Run:
 
 
 def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
-    """Return the runs; raise UncheckedAnswerError if any of them was checked too little.
+    """Return the runs; raise UncheckedAnswerError if the answer of any was not checked enough.
 
     The error has the reason and the verdict of the first such row.
     """

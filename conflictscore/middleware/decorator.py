@@ -96,9 +96,9 @@ def self_correct(
     the question. The search uses it too.
 
     The function may return a text, a message, or a mapping with a text under a key such as
-    ``answer`` or ``output``. The caller gets the same form with the corrected text. The run is
+    ``answer`` or ``output``. The caller gets the same type with the corrected text. The run is
     under ``conflictscore``; if the function returns a text, the run is in the text's attribute
-    ``run``. JSON, mappings of data and pydantic models are checked value by value.
+    ``run``. JSON, mappings of values and pydantic models are checked value by value.
 
     If a claim has evidence on both sides, the function is called again. The function then gets the
     same documents, and a question that includes the first answer and the evidence (template
@@ -141,7 +141,7 @@ def self_correct(
 
     def decorate(function: Callable[..., Any] | Runnable[Any, Any]) -> Any:
         function = function_of(function) if isinstance(function, Runnable) else function
-        callables = (function, type(function).__call__)  # of an object, __call__ may be async
+        callables = (function, type(function).__call__)  # the object's __call__ may be async
         is_async = any(map(inspect.iscoroutinefunction, callables))
         face = AsyncSelfCorrecting if is_async else SelfCorrecting
         return face(function, open_context, on_event, require)

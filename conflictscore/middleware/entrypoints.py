@@ -25,7 +25,7 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 
 
 class PassedOnError(Exception):
-    """Carries an answerer's error through the graph, so that the caller gets the original error."""
+    """Wraps an answerer's error, so that the caller gets the original error from the graph."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -72,7 +72,7 @@ def with_later_gaps(run: Run, *gaps: Gap) -> Run:
     gap = run.examined.main_gap if run.examined else None
     if before is not None and gap is not None and gap != before.main_gap:
         how = "only in part" if run.checked == "partly" else "not"
-        # in short, since the answer must not be logged
+        # the short version, since the answer must not be logged
         _log.warning("run %s: the answer was %s checked: %s", run.run_id, how, gap.in_short)
     return run
 

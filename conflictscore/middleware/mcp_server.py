@@ -50,7 +50,7 @@ from conflictscore.records import ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-_AT_ONCE = 32  # calls; more would only wait for the limit on calls to the model's endpoint
+_AT_ONCE = 32  # concurrent calls; more would only wait for the endpoint's limit
 _WAITS_S = 60.0  # MCP clients give up after about a minute
 _MOST_WRONG = 3  # invalid arguments named in an error
 _TELLS = """\
@@ -107,14 +107,14 @@ class _Server(MCPServer[Any]):
 
 
 def _about_argument(problem: ErrorDetails) -> str:
-    """Describe an invalid argument by its name and the position of the error in it."""
+    """Describe an invalid argument by its name and the position of the error within the value."""
     [argument, *places] = [place for place in problem["loc"] if not _is_form(place)] or ["call"]
     number = next((f", item {place + 1}" for place in places if isinstance(place, int)), "")
     return f"{argument}{number}: {problem['msg']}"
 
 
 def _is_form(place: int | str) -> bool:
-    """Return whether part of an error's location names an alternative of a type, not a position."""
+    """Return whether part of an error's location names one member of a union, not a position."""
     return isinstance(place, str) and (place == "str" or "[" in place)
 
 
@@ -258,7 +258,7 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
             headers = {**more, **refusal.headers()}
             response = JsonResponse(refusal.body(), refusal.status, headers)
             return await response(scope, receive, send)
-        # the server reads the body again, which has already been read here
+        # the body has been read here, and the server will read it again
         messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replayed() -> Message:
@@ -278,7 +278,7 @@ def run_text(run: Run) -> str:
 
 
 def harmless_run(run: Run) -> dict[str, Any]:
-    """Return a run in the form of the HTTP service, without the texts of its documents.
+    """Return a run in the format of the HTTP service, without the texts of its documents.
 
     In all other texts, control tokens of chat templates are neutralised.
     """

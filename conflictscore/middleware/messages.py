@@ -22,12 +22,12 @@ _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _NOT_TEXT = frozenset(
     ("base64", "data", "file_id", "mime_type", "media_type", "source", "value", "image_url", "url")
 )
-"""Fields in which a block holds an image, a sound or a file, or its address."""
+"""Fields of a block that hold an image, a sound or a file, or a URL of one."""
 _LEAST_EVIDENCE = 12
-"""A tool result with fewer words than this is usually a receipt, a time or a sum."""
+"""A tool result with fewer words than this is usually a receipt, a time or a number."""
 _SHARED_TERMS = 2
-"""A short tool result with at least this many terms of the question concerns the question."""
-_PROSE_WORDS = 40  # a result with more words does not only say that nothing was found
+"""A short tool result with at least this many terms of the question counts as relevant to it."""
+_PROSE_WORDS = 40  # a result with more words says more than that nothing was found
 _WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400  # a search that found nothing says so within this many characters
 NOTHING_FOUND = re.compile(
@@ -65,10 +65,10 @@ class ChatQuestion:
     """Types of the user's content blocks other than text, such as ``image``."""
 
     def unread(self, *instructions: str) -> dict[str, str]:
-        """Return texts that the model read and the check did not, by where they stand.
+        """Return the texts that the model read but the check did not, by location.
 
-        These are the system messages, further ``instructions``, and results since the question of
-        tools that ``sources`` leaves out.
+        These are the system messages, further ``instructions``, and the results since the question
+        from tools that are not in ``sources``.
         """
         # some chatbots put their material into a system message after the question
         messages = (*self.before, *self.since)
@@ -130,8 +130,8 @@ class ChatQuestion:
     def or_earlier(self) -> "ChatQuestion":
         """Return this question with its documents.
 
-        If it has no documents, those of earlier tool results are added. The model often answers a
-        follow-up question from earlier tool results, without calling a tool again.
+        If it has no documents, the documents of earlier tool results are added. The model often
+        answers a follow-up question from earlier tool results, without calling a tool again.
         """
         if self.documents:
             return self
@@ -158,7 +158,7 @@ def asked_in(
 
     By default the question is the last human message written by a user, which may be a whole
     prompt. Messages from a framework ("Please continue.", a summary) do not replace the user's
-    question. Tasks of a chat client, such as a title for the chat, are not questions.
+    question. A chat client's own requests, for example for a chat title, do not count as questions.
     """
     place = question_place(messages)
     last = len(messages) if place is None else place
@@ -188,9 +188,9 @@ def left_out_of(
 
     Blocks other than text (images, files) are never read. A text that did not become a document is
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
-    sums. If a tool writes something, and its long result only repeats the ``arguments`` of the
-    call, the result is a receipt too. Results of tools that are not in ``sources`` are not
-    evidence.
+    numbers. If a tool writes something and its result, however long, only repeats the call's
+    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` are
+    not evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -210,9 +210,9 @@ def left_out_of(
 def _kinds_of_blocks(message: ToolMessage) -> set[str]:
     """Return the types of a result's content blocks.
 
-    If a tool returns a block of a type that LangChain does not know, LangChain writes all its
-    blocks as JSON. From such a list, only the types of blocks that hold something other than text
-    are returned.
+    If a tool returns a block of a type that LangChain does not know, LangChain writes all blocks of
+    the result as JSON. For such a result, only the types of blocks that hold something other than
+    text are returned.
     """
     if isinstance(message.content, list):
         return {str(block.get("type")) for block in message.content if isinstance(block, dict)}
@@ -229,7 +229,7 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
 
 
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
-    """Return whether a result is more than a receipt, a time, a sum or a failed search."""
+    """Return whether a result is more than a receipt, a time, a number or a failed search."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
@@ -250,7 +250,7 @@ def _speaks_of(message: ToolMessage, question: str) -> bool:
 
 
 def _writes(message: ToolMessage) -> bool:
-    """Return whether the name of a message's tool suggests that the tool writes something."""
+    """Return whether the name of the message's tool suggests that the tool writes something."""
     return not WRITES.isdisjoint(word.lower() for word in NAME_WORD.findall(message.name or ""))
 
 

@@ -19,7 +19,7 @@ from conflictscore.loop.framework_messages import question_place
 from conflictscore.records import GapKind, Run
 
 _KEY = "conflictscore"
-_MOST_BYTES = 600  # of JSON; clients store a message's metadata with every message
+_MOST_BYTES = 600  # bytes of JSON; clients store the metadata of every message
 _MOST_INNER = 3  # agents that are listed, the latest ones
 _NAME_CHARS = 40  # characters of an agent's name
 _REWRITTEN = "the text was written from checked answers, but was not itself checked"

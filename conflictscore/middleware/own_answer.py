@@ -27,12 +27,12 @@ T = TypeVar("T")
 MessageContent = str | Sequence[Any] | None
 """The content of a chat message: a text or a list of parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
-"""Sends the user's messages with a block of documents. Returns the text of the reply, and why
-the reply may be incomplete, if it did not end normally."""
+"""Sends the user's messages with a block of documents. Returns the text of the reply and, if it did
+not end normally, why it may be incomplete."""
 
 _ANSWER_SHARE = 4
 """The default token limit of an answer is at most the context window divided by this number."""
-_MOST_ANSWER_TOKENS = 4096  # even models with large windows may not allow a longer reply
+_MOST_ANSWER_TOKENS = 4096  # even models with a large context window may not allow a longer reply
 
 
 def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: PromptSet) -> str:

@@ -1,4 +1,4 @@
-"""Views of a run: the short verdict for a message, the whole run, and the run without its texts."""
+"""Views of a run: the short verdict for a message, the full run, and the run without its texts."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -26,7 +26,7 @@ def with_verdict(message: Message, run: Run) -> Message:
 
 
 def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:
-    """Remove the texts of a run whose answer was redacted by other middleware.
+    """Remove the texts from a run whose answer other middleware has redacted.
 
     The redacted words may occur in any text of the run: in the answer, in its claims, or in
     quotations by the judge. Scores, numbers and kinds are kept.

@@ -1,7 +1,7 @@
 """Remembers the question and the tool results of an agent's turn, in case they are removed.
 
 Summarising middleware removes the question and early results from the state, and other middleware
-may move large results to a file. Our middleware therefore stores the question of a turn in its own
+may move large results to a file. Our middleware therefore stores a turn's question in a separate
 field of the state, and the original tool results in this process. If the agent continues in another
 process, results are read from its messages, and missing results are reported.
 """

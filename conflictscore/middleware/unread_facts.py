@@ -1,8 +1,7 @@
-"""Finds claims of an answer that stem from texts that the model saw and no labeler reads.
+"""Finds claims of an answer that come from texts that the model saw but no labeler reads.
 
-A fact in the system prompt, or in the result of a tool that is no source, is such evidence. It
-matters only where the documents say nothing about the claim. Time is linear in the length of the
-texts.
+Such texts are the system prompt and the results of tools that are not sources. They matter only for
+claims that the documents do not mention. Time is linear in the length of the texts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,22 +12,22 @@ from conflictscore.records import Gap, GapKind, Run
 from conflictscore.records.examined import quoted
 from conflictscore.sentences import sentence_starts
 
-_MOST_CHARS = 40_000  # characters of a text that are compared
-_MOST_CLAIMS = 20  # claims that are compared
+_MOST_CHARS = 40_000  # maximum characters of a text to compare
+_MOST_CLAIMS = 20  # maximum claims to compare
 _LEAST_TERMS = 2  # minimum terms of a claim beyond its question
 _SHARE = 0.8
 """Minimum share of a claim's terms that one sentence must contain to count as its source.
 
-It is below 1 since models reword a little. It was chosen by hand.
+The share is below 1, since models reword slightly. It was chosen by hand.
 """
 
 
 def unread_facts(run: Run, texts: Mapping[str, str]) -> Iterator[Gap]:
-    """Yield a gap for each claim that no document mentions, but one of the texts states.
+    """Yield a gap for each claim that no document mentions but one of the texts states.
 
     Args:
         run: The run with the claims and their labels.
-        texts: The texts, by where they stand, such as "the system prompt".
+        texts: The texts by location, such as "the system prompt".
     """
     report = run.final_report or run.report
     claims = report.claims if report else ()

@@ -12,9 +12,9 @@ from conflictscore.retrieval.search_notes import collecting
 async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Validate the input before any call costs money, and start with a fresh state.
 
-    If there is no ``question``, the last human message written by a user is the question. If there
-    is no ``history``, the messages before the question are the history. On a checkpointer's thread,
-    these messages are the earlier questions and answers.
+    If ``question`` is missing, the question is the last human message that a user wrote. If
+    ``history`` is missing, it consists of the messages before the question. On a checkpointer's
+    thread, those messages are the earlier questions and answers.
     """
     messages = state.get("messages") or []
     place = question_place(messages)

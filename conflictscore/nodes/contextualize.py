@@ -9,7 +9,7 @@ from conflictscore.models.usage import UsageMeter
 
 
 async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Make the question independent of its conversation; if that fails, keep it and add a note."""
+    """Make the question independent of its conversation; if this fails, keep it and add a note."""
     original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, is_clear, notes = original, state.get("is_question_clear", True), list[str]()

@@ -14,7 +14,7 @@ from conflictscore.records import Attempt
 
 
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Reconsider the disputed claims of the last answer, given their evidence.
+    """Reconsider the disputed claims of the last answer in view of their evidence.
 
     Free-form answers are edited passage by passage, and JSON answers value by value. In multiple
     choice, the model chooses an option again. If the run follows the paper, free-form answers are
@@ -35,7 +35,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "usage": spent(state, meter.usage),
     }
     if new_version.answer is None:
-        # all reconsiderations failed; the reason of the first one stands for all
+        # all reconsiderations failed; report the reason of the first one
         failure = str(new_version.changes[0].note)
         note = f"the earlier answer was kept, because no new answer could be generated: {failure}"
         return update | {
@@ -47,7 +47,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     number = last.round + 1
     announce(runtime, number, new_version.answer)
     if not context.check_last and number >= context.settings.max_rounds:
-        # check_last is off, so no figure needs a score of this answer
+        # check_last is off, so this answer needs no score
         attempt = Attempt(round=number, answer=new_version.answer)
         update |= {"decision": "record", "attempts": [*state["attempts"], attempt.to_json()]}
     else:

@@ -23,7 +23,7 @@ from conflictscore.records import (
 
 
 async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Choose the next step, which is a correction if a claim is disputed.
+    """Choose the next step: a correction if a claim is disputed.
 
     A second or later correction also requires new evidence. Further searches, if any, come before
     the correction, once per round.
@@ -57,9 +57,9 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _look_again(
     attempts: Sequence[Attempt], changes: Sequence[Change], context: RunContext
 ) -> tuple[bool, str]:
-    """Return whether another correction is allowed, and the reason.
+    """Return whether another correction is allowed, and why.
 
-    The method, the number of rounds and the evidence decide.
+    This depends on the method, the number of rounds and the evidence.
     """
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:
@@ -84,7 +84,8 @@ def _look_again(
 def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: RunContext) -> bool:
     """Return whether a disputed claim has evidence that no earlier round has considered.
 
-    Otherwise a claim that was reconsidered and left unchanged would be reconsidered in every round.
+    Without this test, a claim that was reconsidered and left unchanged would be reconsidered in
+    every round.
     """
     seen_numbers = {number for c in changes for claim in c.claims for number in _sides(claim)}
     again = report.disputed if context.settings.regeneration == "revise" else (report.reconsider,)
@@ -97,6 +98,6 @@ def _new_evidence(changes: Sequence[Change], report: ConflictReport, context: Ru
 def _sides(claim: ClaimEvidence) -> set[int]:
     """Return the documents for or against a claim.
 
-    The sides are not kept apart, so a document that switches sides is not new evidence.
+    Both sides are merged, so a document that switches sides is not new evidence.
     """
     return {*claim.supports, *claim.contradicts}

@@ -33,7 +33,7 @@ from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
 _LEAST_WORDS = 3  # a passage of this many words may say more than the winning statement
-# A full stop or emphasis marks at the ends of a passage do not change what it states.
+# A full stop or emphasis at the ends of a passage does not change what it states.
 _ENDS = " .*_"
 
 
@@ -75,7 +75,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """Return a note on sentences that no document can confirm, which may leave nothing to check."""
+    """Return a note on sentences that no document can confirm; it says if nothing was checked."""
     [first, *more] = split.asserting_nothing
     sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"
@@ -85,7 +85,7 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
 ) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """Return the claims of an answer edited in place, and the changes, each with its new claims.
+    """Return the claims of an answer edited in place, and its changes, each with its new claims.
 
     If a new passage equals the statement that won, it is not decomposed, because that statement is
     already labelled. If a new passage cannot be fully decomposed, its change gets a note, and the
@@ -125,7 +125,7 @@ async def _claims_after(
 def _is_known(change: Change) -> bool:
     """Return whether a new passage says no more than the statement that won.
 
-    This holds for short replies such as "No." or "1874", and for the old claim's own words with a
+    This is so for short replies such as "No." or "1874", and for the old claim's own words with a
     new value. The words of a document, in contrast, may say more than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:

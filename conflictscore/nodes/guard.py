@@ -32,9 +32,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
     completely rewritten answer is accepted if its evidence is better than that of the previous
-    answer. It is refused, however, if it makes no claim, if no document supports any of its claims,
-    or if a new claim has more documents against it than for it. Afterwards, the attempt contains
-    the accepted answer.
+    answer. However, it is refused if it makes no claim, if no document supports any of its claims,
+    or if more documents contradict than support one of its new claims. Afterwards, the attempt
+    contains the accepted answer.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:
@@ -70,7 +70,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 def _with_only(
     changes: Sequence[Change], before: Attempt, now: Attempt, state: RagState, context: RunContext
 ) -> Attempt:
-    """Make an attempt whose answer contains only these changes.
+    """Make an attempt whose answer contains only the given changes.
 
     No model is called, since each claim is already labelled in the previous or the new answer.
     """

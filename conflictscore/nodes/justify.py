@@ -1,4 +1,4 @@
-"""justify: ask the model for the reason for a change if it gave none.
+"""justify: ask the model why it changed the answer, if it gave no reason.
 
 The paper asks for a reason only in multiple choice (Table 16, or Table 17 in arXiv v1), and small
 models omit it even there. A flip without a reason cannot be reviewed, so this node asks one short

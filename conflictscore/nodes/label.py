@@ -59,8 +59,7 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             max_claims=context.settings.max_claims,
             max_pairs=context.max_pairs,
             seconds=time_left(state, context),
-            # 0 means that a correction no longer fits into the budget, so no time is reserved for
-            # it
+            # at 0, a correction no longer fits into the budget, so no time is reserved for one
             seconds_if_disputed=spare_time(state, context, attempts) or None,
         )
     except BudgetError as stop:
@@ -100,7 +99,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             cache=context.cache,
             on_label=_announcing(runtime),
             max_pairs=context.max_pairs,
-            # the last answer is scored again, so it is not a round of its own
+            # the last answer is scored again, so this is not a new round
             seconds=spare_time(state, context, attempts[:-1]),
         )
     except BudgetError as stop:
@@ -117,7 +116,7 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _unseen_documents(documents: Sequence[Document], report: ConflictReport) -> list[Document]:
-    """Return the documents that do not occur in any pair of a report."""
+    """Return the documents that are in no pair of a report."""
     numbers = {pair.document for evidence in report.claims for pair in evidence.labels}
     return [document for document in documents if document.number not in numbers]
 

@@ -27,8 +27,8 @@ from conflictscore.retrieval.duplicates import mark_in_thread
 from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
-"""Maximum number of claims to search for in a round, with two queries each. It bounds the cost:
-each claim takes a model call for its queries, and new documents must be labelled for all claims."""
+"""Maximum number of claims to search for in a round, with two queries each. This limits the cost:
+each claim needs a model call for its queries, and new documents must be labelled for all claims."""
 _MOST_NEW = 4
 """Maximum number of new documents from one search. The later results of a search are less relevant,
 and each new document adds a pair to label for every claim."""
@@ -61,7 +61,7 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         searches = [_Search(evidence, note=_NO_RETRIEVER) for evidence in first_few]
         notes = [f"no further search was made: {_NO_RETRIEVER}"]
     else:
-        # the last answer will be scored again, so it is not a round of its own
+        # the last answer will be scored again, so this is not a new round
         seconds = spare_time(state, context, attempts_of(state)[:-1])
         # the other half is for labelling the new documents
         half = None if seconds is None else seconds / 2

@@ -12,7 +12,7 @@ from conflictscore.retrieval.search_notes import collecting
 
 _LONG_CHARS = 4000
 """Documents with at least this many characters in total are compared in a worker thread. Comparing
-shorter ones blocks the event loop for less time than it takes to wake a thread."""
+shorter documents blocks the event loop for less time than it takes to wake a thread."""
 
 
 async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:

@@ -41,11 +41,11 @@ from conflictscore.retrieval.voices import copies, one_voice
 _log = logging.getLogger(__name__)
 
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER, GapKind.NOT_RECONSIDERED})
-"""Gaps whose notes quote the answer."""
+"""Kinds of gaps whose notes quote the answer."""
 _CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
 """Outcomes of second looks that found, against the labels, that nothing contradicts the claim."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
-"""Gaps that concern the whole answer; no score mentions them."""
+"""Kinds of gaps that concern the whole answer; no score mentions them."""
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
 
 
 def _weighing_error(change: Change) -> str | None:
-    """Return why a ruling is missing for a dispute that weighing left open; None if none is."""
+    """Return why a ruling is missing for a dispute left open by weighing; None if all are there."""
     undecided = (
         look.weighing
         for look in change.looks
@@ -182,7 +182,7 @@ def _weighing_error(change: Change) -> str | None:
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
-    """Return notes on the scores of a run's answers, for readers of the run.
+    """Return notes on the scores of a run's answers, meant for readers of the run.
 
     A corrected answer often has the same gaps as the answer before it; each gap gets one note.
     """
@@ -214,11 +214,11 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
 def _notes_on_refuted(last: Attempt, looks: Iterable[SecondLook]) -> Iterator[str]:
     """Yield a note if the final answer still makes claims that documents refute.
 
-    Without it, "fully checked" might be taken for "right". A scored answer has no such note, since
-    its scores mark these claims.
+    Without the note, "fully checked" might be taken to mean "correct". A scored answer has no such
+    note, since its scores mark these claims.
     """
     report = last.report
-    if report is None or is_json(last.answer.text):  # notes on disputed values say it already
+    if report is None or is_json(last.answer.text):  # notes on disputed values already say so
         return
     disputed = [report.evidence(number) for number in sorted(report.disputed)]
     refuted = [each for each in disputed if report.why_disputed(each) == "refuted"]
