@@ -25,11 +25,13 @@ _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
 _QUERY_CHARS = 300  # maximum characters of a query; a longer text is not a query
+
 # Words about the task, such as "the new passage"; "the passage of time" is about the world.
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 # The delimiters around material in our templates, which a model may copy.
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
 _FRAMES = 3  # passes in which delimiters are removed, since they may be nested
+
 # Citations such as "(doc 3)" and "(documents 1, 2 and 5)".
 _CITATION = re.compile(
     r"\(\s*doc(?:ument)?s?\.?\s+(\d{1,9}(?:(?:\s*,\s*|\s*&\s*|,?\s+and\s+)\d{1,9})*)\s*\)", re.I

@@ -52,6 +52,7 @@ from conflictscore.scripts import fold, words_in
 
 _MOST_LOOSE = 1  # maximum informative words in a refusal besides the usual ones
 _WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
+
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
 _YES_OR_NO = re.compile(

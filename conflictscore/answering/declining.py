@@ -7,6 +7,7 @@ architect, but the tower burned in 1931") states something.
 import re
 
 _LOOKED_AT = 2000  # maximum characters of a text to read; refusals are far shorter
+
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _REFUSALS = re.compile(
     r"\bi (?:really )?(?:do not|don['\u2019]?t) (?:really |actually )?know\b"

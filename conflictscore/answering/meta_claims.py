@@ -65,6 +65,7 @@ _DESCRIBES = re.compile(
 _NEXT_CLAUSE = re.compile(r"[,;]\s(?:(?:and|but|und|aber|et|mais|y|pero)\s)?(?=\w)")
 _WORD = re.compile(r"[^\W\d_]+")
 _SUBJECT_CHARS = 80  # longer than any subject that the pattern matches
+
 # A statement with one of these subjects cannot be understood without the sentence before it.
 _PRONOUN = re.compile(
     r"(?:it|he|she|they|this|these|those|es|er|sie|dies|il|elle|ils|elles|cela|ello|\u00e9l|ella)\b",

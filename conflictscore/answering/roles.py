@@ -13,6 +13,7 @@ from conflictscore.directions import DIRECTIONS
 from conflictscore.scripts import word_set
 
 _MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
+
 # Words between a verb and its preposition that play no role themselves.
 _PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"

@@ -9,6 +9,7 @@ from conflictscore.scripts import fold
 STEM = 6
 """Words that agree in this many letters, such as "opened" and "opening", count as the same."""
 _LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
+
 # English endings that may differ between two forms of a word.
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 

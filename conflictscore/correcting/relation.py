@@ -40,6 +40,7 @@ from conflictscore.values import values_in
 # fewer documents, and each statement adds a passage of its document to the prompt.
 _MOST_COMPARED = 6
 _TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: a fixed number, and one per line
+
 # Matches a line of the judge's reply, such as "Statement 2: RIVAL | the 1951 novel".
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"

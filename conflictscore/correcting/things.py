@@ -26,6 +26,7 @@ _NAME = re.compile(
 )
 _MOST_WORDS = 8  # maximum words of a description; more would read like a sentence in the answer
 _MOST_NAMES = 4  # maximum names that are searched for; each name requires a separate search
+
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
 # A description after "is a", perhaps after an apposition or brackets.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from langchain_core.messages import BaseMessage, HumanMessage
 
 _LOOKED_AT = 2000  # characters to examine at the start of a message
+
 # The patterns match the wordings that LangChain, LangGraph's supervisors, Open WebUI and coding
 # agents insert. A message in other words counts as the user's own. Quantifiers are bounded, so that
 # matching a hostile text takes linear time.

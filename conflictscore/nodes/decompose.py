@@ -33,6 +33,7 @@ from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
 _LEAST_WORDS = 3  # a passage of this many words may say more than the winning statement
+
 # A full stop or emphasis at the ends of a passage does not change what it states.
 _ENDS = " .*_"
 
