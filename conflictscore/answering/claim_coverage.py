@@ -134,7 +134,7 @@ def gaps_of(
             kind=GapKind.UNCLAIMED,
             note=f"{_listed([*part.words, *part.in_others])} in"
             f" {quoted(answer[part.start : part.end])} is in no claim"
-            f"{'' if part.words else ' in this connection'}{failure}",
+            f"{'' if part.words else ' in this context'}{failure}",
             passage=(part.start, part.end),
         )
         for part in parts

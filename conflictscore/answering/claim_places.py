@@ -80,7 +80,7 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
 
 
 def place_order(located_claim: Placed) -> tuple[float, float]:
-    """Return a key that sorts claims by place, with claims without a place last."""
+    """Return a key that sorts claims by place; claims without a place come last."""
     return located_claim[1] or (inf, inf)
 
 

@@ -137,7 +137,7 @@ def _sides(tokens: Sequence[_Token], place: int, compared: Set[str]) -> _Sides:
 
 
 def _change_sides(own: _Sides, claimed: _Sides) -> bool:
-    """Return whether the words nearest to a word changed their roles, and none kept its role."""
+    """Return whether the words nearest to a word swapped roles, and none kept its role."""
     if own.actor != claimed.actor:
         if "none" in (own.actor, claimed.actor):
             return False

@@ -112,7 +112,7 @@ def without_titles(marked_lines: Sequence[ReplyLine]) -> list[ReplyLine]:
 
 
 def lines_of(reply: str) -> list[ReplyLine]:
-    """Return the lines with letters or digits in a reply, without enclosing quotation marks."""
+    """Return a reply's lines that contain letters or digits, without enclosing quotation marks."""
     raws: list[tuple[int, str, str, bool]] = []
     apart = False
     for raw in reply.splitlines():
@@ -201,7 +201,7 @@ def _number(match: re.Match[str] | None) -> int:
 def _counting(
     numbers: Sequence[tuple[int, int]], names: Collection[int], *, alone: bool
 ) -> frozenset[int]:
-    """Return the indices of the lines whose numbers run 1, 2, 3 … down the list.
+    """Return the indices of the lines that are numbered 1, 2, 3 … in order.
 
     If ``alone`` is true, a 1 counts even if no 2 follows, since a section or a whole reply may have
     just one claim. A nested list may also have just one item. If that item is one of ``names``, its
@@ -235,14 +235,14 @@ def _counting(
 
 
 def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[list[int]]:
-    """Yield the lines of each sequence, except a sequence beside others that is just one name."""
+    """Yield the lines of each sequence; with several sequences, skip any that is a single name."""
     for run in runs:
         if len(runs) == 1 or len(run.places) > 1 or run.places[0] not in names:
             yield run.places
 
 
 def _continued(open_runs: Sequence[_Run], indent: int, number: int) -> int | None:
-    """Return the index of the sequence that a number continues, or None.
+    """Return the index of the sequence that a number continues; None if there is no such sequence.
 
     The sequence at the same depth is preferred. If none fits, a model may have indented the line
     by mistake, so the deepest one is used.

@@ -1,4 +1,4 @@
-"""Functions that find the words that name what a question asks for, and compare claims with them.
+"""Functions that find the words for what a question asks, and compare claims with these words.
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.
@@ -14,7 +14,7 @@ from conflictscore.answering.word_lists import STEM
 from conflictscore.scripts import word_set
 
 _LEAST_STEM = 3  # stems of at most this many letters keep their ending
-_MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
+_MOST_COMPARED = 2000  # maximum characters of a statement to read, to keep the time linear
 _MOST_MATCHED = 80  # maximum words of a statement; comparing two statements takes quadratic time
 _WORD = re.compile(r"\w+")
 # Words by which a question asks for the present state.
@@ -99,7 +99,7 @@ def answers_question(claim: str, question: str) -> bool:
 
 
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
-    """Return English stems without endings: "opened" becomes "open", "lit" becomes "light".
+    """Return English stems without their endings: "opened" becomes "open", "lit" becomes "light".
 
     An irregular verb form becomes the infinitive. The results are for comparison, not for display.
     """
@@ -117,7 +117,7 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Return base forms of the words that name what a question asks for, if the claim has them.
+    """Return base forms of the words that name what a question asks for and that the claim has.
 
     For "When was the Ostrow paper mill opened?" this is only "open". Three kinds of words are left
     out: names, words that accompany a name in both the claim and the question, and words that
@@ -136,7 +136,7 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
 
 
 def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[int, int, int]]:
-    """Yield the runs of words that two statements share: the position in each, and the length."""
+    """Yield the word sequences that two statements share: the position in each, and the length."""
     first_words, second_words = (
         [word.casefold() for word in words[:_MOST_MATCHED]] for words in (first, second)
     )

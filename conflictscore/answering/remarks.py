@@ -1,4 +1,4 @@
-"""Recognises an answer's remarks on its own sources, which no document can support or deny.
+"""Recognises an answer's remarks on its own sources, which no document can support or contradict.
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
 describe the documents; the labels of the claims do that more reliably. Advice to ask someone
@@ -27,9 +27,9 @@ _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
 """Maximum words in a clause about what the documents do not say.
 
-A longer clause says something else as well; chosen by hand.
+A longer clause also says something else. The limit was chosen by hand.
 """
-# Words that say that a source does not mention something.
+# Words for the fact that a source does not mention something.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
     r"|address|indicate|tell|contain|provide|cover)",
@@ -60,7 +60,7 @@ _POINTS_BACK = re.compile(
     r" (?:former|latter|first|second)(?: one)?\W*",
     re.IGNORECASE,
 )
-"""Matches a clause that only says which of several things a source means."""
+"""Matches a clause that only says which of several things a source refers to."""
 _REASON = re.compile(r"\b(?:because|since|as|but|denn|weil|car|porque)\b", re.IGNORECASE)
 _COULD_NOT_FIND = re.compile(
     r"\s*(?:but |and |so |though |however |what )?I (?:(?:could|can|did|do)(?: not|n['\u2019]t)"
@@ -86,7 +86,7 @@ _ADVICE = re.compile(
 )
 
 
-@lru_cache(maxsize=64)  # the same passage is read more than once
+@lru_cache(maxsize=64)  # the same passage is read several times
 def without_remarks(text: str, question_stems: frozenset[str] = frozenset()) -> str:
     """Return the text with spaces in place of remarks on its sources.
 

@@ -1,8 +1,8 @@
 """Compares the roles of words in short statements, since word order can change the meaning.
 
 For example, "Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida
-Reeve is not Ida Reeve's sister. Only differences that are certain count. In doubt, statements are
-compared by their words alone.
+Reeve is not Ida Reeve's sister. Only differences that are certain count. When in doubt, only the
+words of the statements are compared.
 """
 
 import re
@@ -12,7 +12,7 @@ from conflictscore.answering.word_lists import STEM
 from conflictscore.directions import DIRECTIONS
 from conflictscore.scripts import word_set
 
-_MOST_COMPARED = 2000  # characters of a statement that are read; the bound keeps the time linear
+_MOST_COMPARED = 2000  # maximum characters of a statement to read, to keep the time linear
 
 # Words between a verb and its preposition that play no role themselves.
 _PASSED_OVER = word_set(
@@ -52,7 +52,7 @@ def differs_in_order(statement: str, rival: str) -> bool:
 
 
 def opposite_limits(statement: str, rival: str) -> frozenset[str]:
-    """Return the words that limit a time from one side here and from the other side there.
+    """Return the words that limit a time from opposite ends in the two statements.
 
     An example is the 9 in "open until 9" and "open from 9".
     """

@@ -1,4 +1,4 @@
-"""Functions that test whether short statements say the same, say nothing, or are opposites.
+"""Functions that test whether short statements are equivalent, empty or opposite.
 
 The time of every function is linear in the length of its texts.
 """
@@ -52,11 +52,11 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
 """Largest number that is often written as a word, so a document need not contain its digits."""
-_MOST_COMPARED = 2000  # characters of a statement that are read; sentences are far shorter
+_MOST_COMPARED = 2000  # maximum characters of a statement to read; sentences are far shorter
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )
-# Words by which a statement says that a source lacks something.
+# Words for the fact that a source lacks something.
 _DENIED = (
     r"\b(?:do|does|did|is|are|was|were|can|could|has|have)(?: not|n['\u2019]t) (?:\w+ ){0,2}"
     r"(?:say|state|mention|specif|provide|contain|give|tell|indicate|include|discuss|address|answer"
@@ -72,7 +72,7 @@ _NOTHING = re.compile(
 """Matches a reply that says the document has no answer, but not "it contains no alcohol"."""
 _OPPOSITES = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _OPPOSITES |= {"correct": "incorrect", "incorrect": "correct"}
-# A reply that consists of one of these words, perhaps in a frame, as in "It is true."
+# A reply that consists of one of these words, possibly framed, as in "It is true."
 _BARE = re.compile(
     r"[\s*_\"'\u201c]{0,8}(?:(?:it|this|that|the (?:statement|claim|answer)) (?:is|would be) )?"
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
@@ -192,7 +192,7 @@ class _Facts(NamedTuple):
         return cls(new_words, new_values, words, values_in(statement), is_bare)
 
     def is_within(self, whole: "_Facts") -> bool:
-        """Return whether another statement says everything that this one says."""
+        """Return whether a different statement says everything that this one says."""
         whole_values = whole.values or whole.all_values
         agreeing = (any(v.agrees(w) for w in whole_values) for v in self.values)
         return self.words <= whole.all_words and all(agreeing)
@@ -273,7 +273,7 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
     """Return the numbers of a statement that no source contains.
 
     Small numbers are ignored, since a source may write them as words. A number is not invented if a
-    source states it in another country's notation or in another unit.
+    source states it in a different country's notation or in a different unit.
     """
     texts = tuple(source)
     source_numbers = frozenset[str]().union(*map(numbers_in, texts))
@@ -298,7 +298,7 @@ def is_about(claim: str, question: str) -> bool:
 
 
 def restates(claim: str, statement: str, question: str) -> bool:
-    """Return whether a claim gives the same answer as a statement, and does not just mention it.
+    """Return whether a claim gives the same answer as a statement, and does not merely mention it.
 
     The claim must answer the question in the same way, and contain most of the question's
     informative words.

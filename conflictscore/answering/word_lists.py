@@ -7,7 +7,7 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Words that agree in this many letters, such as "opened" and "opening", count as the same."""
+"""Words that start with the same letters, this many, count as the same: "opened" and "opening"."""
 _LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
 
 # English endings that may differ between two forms of a word.
@@ -32,7 +32,7 @@ _UNSPACED = re.compile(
 
 
 def stem(word: str) -> str:
-    """Return the letters that a folded word's forms share: "opens", "opening" become "open".
+    """Return the letters that all forms of a folded word share: "open" for "opens" and "opening".
 
     English inflections and everything after the first six letters are removed. In other languages,
     this also removes letters that are not part of an ending, but it does so consistently in all
@@ -64,7 +64,7 @@ SOURCE_NOUNS = _stems("source_nouns")
 CONFLICT_WORDS = _stems("conflict_words")
 """Stems of words that say that documents disagree."""
 SYMMETRIC = _stems("symmetric")
-"""Stems of words that relate both sides alike, such as "borders"."""
+"""Stems of symmetric words, such as "borders"."""
 REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 """Stems of words used in remarks on how far the documents agree."""
 
@@ -72,20 +72,20 @@ REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 PASSIVE = frozenset(_LISTS["passive"].split())
 """Folded auxiliaries of the passive voice."""
 AGENTS = frozenset(_LISTS["agents"].split())
-"""Folded prepositions before the one who acts in a passive sentence."""
+"""Folded prepositions that introduce the agent of a passive sentence."""
 AUXILIARIES = frozenset(_LISTS["auxiliaries"].split())
 """Folded auxiliaries that stand between a subject and an object in some languages."""
 # Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are stemmed.
 YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
 """Stems of words that mean yes."""
 IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
-"""The basic form of English words whose forms share no stem, such as "write" for "wrote"."""
+"""Base forms of English words whose stem changes, such as "write" for "wrote"."""
 HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]
 """For each meaning, folded words that hedge a statement, and words of an answer that justify such a
 hedge in a claim."""
 _LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ in HEDGES)]
 LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
-"""Folded words that limit a statement, such as "only", each with the number of its meaning."""
+"""Folded words that limit a statement, such as "only", each with the index of its meaning."""
 BOUNDS = [line.split("|") for line in _LISTS["bounds"]]
 """Folded phrases beside a number that make it a bound, such as "at least", by meaning."""
 

@@ -2,7 +2,7 @@
 
 A citation has one of three forms: the number of a document ("[3]"), a word with such numbers ("(Doc
 3)", "(Docs 1, 2)"), or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop
-never writes citations in other forms, and does not change them.
+neither writes nor changes citations in any other form.
 """
 
 import re

@@ -128,8 +128,8 @@ def _with_dispute_told(
 ) -> NewPassage:
     """Reword a passage to explain its first unsettled dispute or its first ambiguous name.
 
-    If other looks also found several answers, the claims of those looks are kept, and their
-    outcomes record this.
+    If further looks also found several answers, their claims are kept, and their outcomes record
+    this.
     """
     look_to_tell = next((look for look in looks if look.tells_several), None)
     if look_to_tell is None:

@@ -1,7 +1,7 @@
 """Searches for rivals of a disputed claim: different answers to the claim's own question.
 
-The question is put to each document separately. The answers are compared with the claim, and those
-that are rivals are labelled against all documents.
+The question is put to each document separately. The answers are compared with the claim. The rivals
+among them are labelled against all documents.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from conflictscore.records import (
     Relation,
 )
 
-# Maximum number of rivals of a claim; those that the most documents gave are kept. Each rival is
-# labelled against all documents.
+# Maximum number of rivals of a claim; the rivals that the most documents gave are kept. Each rival
+# is labelled against all documents.
 _MOST_RIVALS = 4
 # Maximum number of other things with the same name that are explained. Each adds a sentence to the
 # answer, and is labelled against all documents.
@@ -284,7 +284,7 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Make the opposite of a yes-or-no claim its rival, and find the documents that support it.
+    """Make the opposite of a yes-or-no claim its rival, and find the documents for the opposite.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
     SUPPORTS to a document that is merely on the topic, and hardly notices negations. If such a
@@ -304,7 +304,7 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
 
 
 def is_led_to_yes(passage: str, looking: Looking) -> bool:
-    """Return whether the rival is a yes that depends only on embedded models.
+    """Return whether the rival is a "yes" that depends only on embedded models.
 
     The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
     no into a yes were wrong as often as they were correct.

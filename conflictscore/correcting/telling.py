@@ -1,4 +1,4 @@
-"""Rewords a passage to report an unsettled dispute, or several things with the same name.
+"""Rewords a passage to report an unsettled dispute, or to distinguish things of the same name.
 
 The new text is one sentence in the answer's language, in which each value is followed by its
 sources. If ``LANGUAGES`` has no wording for the language, the passage is kept.
@@ -142,7 +142,7 @@ def _are_years(*sides: str) -> bool:
 
 
 def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """Extend a span to a whole name or phrase: "Paul" to "Paul Seadlund", "73" to "73 years"."""
+    """Extend a span to the full name or phrase: "Paul" to "Paul Seadlund", "73" to "73 years"."""
     start, end = span
     if match := _NAME_BEFORE.search(text[:start]):
         start = match.start("name")
@@ -257,7 +257,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """Return what a passage that reports several sides states, as one claim with labels.
+    """Return the statement of a passage that reports several sides, as one claim with labels.
 
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.

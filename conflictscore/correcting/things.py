@@ -24,8 +24,8 @@ _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
 )
-_MOST_WORDS = 8  # maximum words of a description; more would read like a sentence in the answer
-_MOST_NAMES = 4  # maximum names that are searched for; each name requires a separate search
+_MOST_WORDS = 8  # maximum words of a description; a longer one would read like a sentence
+_MOST_NAMES = 4  # maximum names to search for; each name requires a separate search
 
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"
@@ -95,7 +95,7 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
                 terms = telling_terms(words) - name_terms - _GENERAL
                 if terms:
                     things.append(Thing(words, frozenset(terms)))
-                    break  # the text introduces the thing at the first match of a form
+                    break  # the first match of a pattern is where the text introduces the thing
     return tuple(things)
 
 

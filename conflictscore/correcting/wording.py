@@ -19,7 +19,7 @@ from conflictscore.records import Candidate, Document, SecondLook
 from conflictscore.values import StatedValue, values_in
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # maximum tokens of a statement; comparing two statements takes quadratic time
+_MOST_TOKENS = 80  # maximum tokens of a statement to compare; a comparison takes quadratic time
 _MOST_CHARS = 400
 """Maximum length, in characters, of a span to search for.
 
@@ -147,7 +147,7 @@ def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None, source_language: str | None) -> str:
-    """Give a number the thousands separator of the number it replaces, or else the language's.
+    """Give a number the thousands separator of the number that it replaces, or its language's.
 
     Args:
         number: The new number.
@@ -250,7 +250,7 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
     """
     claim_terms = telling_terms(claim) | telling_terms(question)
     own = telling_terms(passage) - claim_terms - telling_terms(rival)
-    # one word is tolerated, since a synonym of the claim's words says nothing more
+    # one word is tolerated, since it may be a synonym
     if len(own) > 1:
         return False
     language, rival_language = language_of(passage, claim), language_of(rival)

@@ -96,7 +96,7 @@ def test_exchanged_roles_leave_a_passage_uncovered() -> None:
     claims = ["Halcyon outran Oriole in 1987.", "It rained all day."]
     [gap] = gaps(answer, claims)
     assert gap.note.startswith("“Oriole”, “Halcyon” in “Oriole outran Halcyon in 1987.”")
-    assert gap.note.endswith("is in no claim in this connection")
+    assert gap.note.endswith("is in no claim in this context")
     assert len(gaps(answer, ["Oriole outran Halcyon in 1987.", *claims])) == 1
 
 

@@ -15,12 +15,12 @@ from conflictscore.middleware.service.refusals import RefusedError
 from conflictscore.middleware.service.service_settings import ServiceSettings
 
 NOBODY = KeyHolder("nobody in particular")
-"""The caller of a service without keys."""
+"""The caller's identity in a service without keys."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 """Headers that proxies add to a request."""
 _UPLOAD_SECONDS = 30.0
-"""The maximum time for receiving a body, in seconds."""
+"""Maximum time to receive a body, in seconds."""
 
 
 class Access:

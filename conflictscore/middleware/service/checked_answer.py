@@ -294,7 +294,7 @@ class CheckedAnswer:
             self._service.failed("refused", self._record)
         why = why_refused(run, settings.require)
         if settings.refusal is None:
-            self._refused_run = run  # is stored when the error ends the request
+            self._refused_run = run  # stored when the error ends the request
             raise RefusedError(503, why, code="not_checked")
         run = self._record.ended(run, RunStatus.FAILED, why)
         self._service.finish(self._record, run, settings.refusal)
@@ -313,7 +313,7 @@ def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
 
 
 def disagreement_note(run: Run) -> str | None:
-    """Return the note on a first answer whose sources disagree, or None if they do not.
+    """Return the note for a first answer whose sources disagree; None if they agree.
 
     The note lists every contradicted claim, since the answer itself is not changed.
     """

@@ -20,7 +20,7 @@ Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
 
 _HANDED_ON = (GapKind.NOT_CHECKABLE, GapKind.NOT_ANSWERED)
-"""If a reply has a gap of one of these kinds, it is passed on unchanged."""
+"""A reply with a gap of one of these kinds is passed on unchanged."""
 
 
 def completion_of(
@@ -72,7 +72,7 @@ def completion_of(
 
 
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return the parts of the upstream's message that are kept when its text changes.
+    """Return the parts of the upstream's message to keep when its text changes.
 
     These are the reasoning, and the annotations (citations) that end before the first change. The
     offsets of later annotations would be wrong.
@@ -148,7 +148,7 @@ def spoken_of(completion: Mapping[str, Any], prompt: str) -> str:
 
 
 def calls_tools(completion: Mapping[str, Any]) -> bool:
-    """Return whether the reply calls tools and is therefore not an answer yet."""
+    """Return whether a reply calls tools and is therefore not an answer yet."""
     message = completion["choices"][0]["message"]
     return bool(message.get("tool_calls") or message.get("function_call"))
 
@@ -168,7 +168,7 @@ def ending_of(completion: Mapping[str, Any]) -> str | None:
     """Return why the upstream's reply may be incomplete, or None if it ended normally."""
     choice = completion["choices"][0]
     metadata = {name: choice.get(name) for name in ("finish_reason", "native_finish_reason")}
-    # OpenAI's form always has a finish reason, so a reply without one may have been cut off
+    # OpenAI's replies always have a finish reason, so a reply without one may have been cut off
     return early_ending(AIMessage("", response_metadata={**metadata, "model_provider": "openai"}))
 
 

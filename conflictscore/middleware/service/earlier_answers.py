@@ -19,7 +19,7 @@ MESSAGE_PREFIX = "msg_"
 _MOST_REFERENCES = 200
 """The maximum number of earlier answers that one request may name."""
 _LOOKS, _LOOK_AGAIN_S = 40, 0.05
-"""How often a run that is still being stored is looked up, and the seconds between two look-ups."""
+"""How many times to look up a run that is still being stored, and the seconds between look-ups."""
 _NOT_SENT = frozenset({RunStatus.FAILED.value, RunStatus.UNFINISHED.value})
 """The statuses of runs whose answer was not sent."""
 

@@ -1,7 +1,7 @@
-"""Handles structured answers in the form of a forced tool call.
+"""Handles structured answers that are the arguments of a forced tool call.
 
-Instructor and PydanticAI request structured output this way by default: the arguments of the call
-are the answer. The arguments are checked as JSON, value by value, and put back into the call.
+Instructor and PydanticAI request structured output this way by default. The arguments are checked
+as JSON, value by value, and put back into the call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""PydanticAI's output tool has a name that begins like this, if the request has other tools too."""
+"""The prefix of the name of PydanticAI's output tool, if the request also has other tools."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:
@@ -33,7 +33,7 @@ def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, An
 
 
 def _is_forced(name: object, choice: object, tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a request forces the call of this tool, or offers it as the output tool."""
+    """Return whether a request forces a call of this tool, or offers it as the output tool."""
     if isinstance(choice, Mapping):
         function = choice.get("function")
         return isinstance(function, Mapping) and function.get("name") == name

@@ -34,7 +34,7 @@ _BACKLOG = 2048
 _ENDS_WITHIN_S = 5.0
 """Time in seconds for interrupted requests to clean up."""
 _SWITCH_S = 0.0002
-"""How long another thread may compute while the event loop waits; Python's default is .005 s.
+"""Seconds that another thread may run while the event loop waits; Python's default is 0.005.
 
 The loop waits after each of the several hundred sends and receives of a request.
 """
@@ -104,7 +104,7 @@ class Server:
         if signals:
             for number in (signal.SIGINT, signal.SIGTERM):
                 _on_signal(loop, number, self.stop)
-        if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit the option
             unread = round(self._unread * 1000)
             self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unread)
         config = _Http1Config()

@@ -21,11 +21,11 @@ RUNNING: Mapping[str, Any] = {}
 _BUSY_SECONDS = 10.0
 """How long to wait for another process that has locked the file, in seconds."""
 _SHOWN_CHARS = 300
-"""The maximum length of a question or an answer in a list of runs, in characters."""
+"""Maximum characters of a question or an answer in a list of runs."""
 _SEARCHED_CHARS = 8000
 """A search examines only this many characters of a run's text."""
 _MARKDOWN_CHARS = 4 * _SHOWN_CHARS
-"""The number of characters of Markdown that are converted to show the beginning of an answer.
+"""Characters of Markdown to convert in order to show the beginning of an answer.
 
 The Markdown is longer than the shown text, since its Markdown characters are removed.
 """
@@ -352,7 +352,7 @@ def _claims_in(run: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _searched_text(run_id: str, run: Mapping[str, Any]) -> str:
-    """Return the text in which a search looks for its words, in lower case."""
+    """Return the text, in lower case, that a search for words examines."""
     names = ("asked", "question", "answer", "first_answer", "justification")
     texts = [run_id, *(run.get(name) for name in names)]
     texts += [claim.get("text") for claim in _claims_in(run)]

@@ -102,14 +102,14 @@ class LoopRun:
     def failure(self) -> LoopFailure | None:
         """Return the failure of a step that did not end the loop, or None if there was none."""
         run = self.known
-        # after a failure in a later round, the answer of the earlier round is the result
+        # after a failure in a later round, the earlier round's answer is the result
         if self.stage == "regeneration" and len(run.attempts) == 1:
             return LoopFailure("regeneration", run.reason or "")
         reason = _why_unjudged(run.report) or self._too_few_labels(run.final_report or run.report)
         return LoopFailure("judge", reason) if reason else None
 
     def _too_few_labels(self, report: ConflictReport | None) -> str:
-        """Return the reason if an answer has too few labels, or an empty string otherwise."""
+        """Return a message if an answer has too few labels; otherwise an empty string."""
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
@@ -118,7 +118,7 @@ class LoopRun:
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:
-    """Return the reason if an answer has no claims or no labels, or an empty string otherwise."""
+    """Return a message if an answer has no claims or no labels; otherwise an empty string."""
     if report is None:
         return ""
     if report.error or not report.claims or report.cs_c is not None:

@@ -1,4 +1,4 @@
-"""Error responses, in the form of OpenAI's API."""
+"""Error responses, in the format of OpenAI's API."""
 
 import logging
 import traceback
@@ -33,7 +33,7 @@ _THE_OPERATORS = {
     403: _KEY,
     404: ("upstream_model_not_found", "does not have this service's model"),
 }
-"""Upstream statuses whose cause callers cannot remove, each with an error code and a message."""
+"""Upstream statuses that callers cannot remedy, each with an error code and a message."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
 """Upstream statuses that mean that the caller must fix the forwarded request."""
 
@@ -96,9 +96,9 @@ def plain_reason(error: BaseException) -> str:
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """Return the error of the model's client that caused one of our errors, if any.
+    """Return the error from the model's client library that caused one of our errors, if any.
 
-    Unreadable replies and overlong prompts are not the upstream's fault.
+    Unreadable replies and prompts that are too long are not the upstream's fault.
     """
     if not isinstance(error, ConflictScoreError) or isinstance(error, UnreadableReplyError):
         return None
@@ -137,7 +137,7 @@ def _of_upstream(
     if isinstance(error, openai.APIStatusError) and forwarded and error.status_code in _THE_CALLERS:
         return RefusedError(error.status_code, message, code=error.code, param=error.param)
     if isinstance(error, openai.APIConnectionError):
-        _log.warning("%s", message)  # not sent, since it names the upstream's address and proxy
+        _log.warning("%s", message)  # not sent: it names the upstream's address and proxy
         if isinstance(error, openai.APITimeoutError):
             late = f"{model.name} did not answer in time"
             return RefusedError(504, late, code="upstream_timeout")

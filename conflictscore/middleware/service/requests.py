@@ -58,7 +58,7 @@ class _Fields(BaseModel):
 
 
 class _Message(_Fields):
-    """A message of the conversation, in OpenAI's form."""
+    """A message of the conversation, in OpenAI's format."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Any = None
@@ -98,14 +98,14 @@ class _StreamOptions(_Fields):
 
 
 class _TemplateSettings(_Fields):
-    """The only settings of a chat template that are safe to pass on: whether the model thinks."""
+    """The only chat-template settings that are safe to pass on: whether the model thinks."""
 
     enable_thinking: bool | None = None
     thinking: bool | None = None
 
 
 class _ResponseFormat(BaseModel):
-    """The requested form of the answer; the upstream validates the fields of a JSON schema."""
+    """The requested format of the answer; the upstream validates the fields of a JSON schema."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -200,7 +200,7 @@ class ChatRequest:
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameters for calls that answer: ``always``, and the caller's own parameters."""
+        """Return the parameters of calls that write an answer: ``always``, and the caller's own."""
         wishes = {
             name: value
             for name, value in in_words(self.body).items()
@@ -231,7 +231,7 @@ def read_chat(body: Mapping[str, Any]) -> ChatRequest:
     with refusing():
         checked = _Body.model_validate(body)
     chat_question = asked_in(_messages(checked.messages), _documents(checked.documents))
-    # compute these now, since large requests are read off the event loop
+    # compute these now, since large requests are read in a worker thread
     _ = chat_question.documents, chat_question.left_out
     return ChatRequest(
         body={name: value for name, value in body.items() if name != "documents"},

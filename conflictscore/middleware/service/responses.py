@@ -182,7 +182,7 @@ def _plain(value: Any) -> Any:
 
 
 def _usage(completion: Completion) -> types.ResponseUsage | None:
-    """Return the tokens of a completion in the form of a response; None if it reports none."""
+    """Return a completion's token counts in the format of a response; None if it reports none."""
     usage = completion.get("usage")
     if not usage or not isinstance(usage, Mapping):
         return None

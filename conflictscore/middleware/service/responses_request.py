@@ -1,7 +1,7 @@
 """Reads requests of OpenAI's Responses API as equivalent chat completions.
 
-A request is refused if it has a field that this service cannot honour. A request for a stored
-conversation or a hosted tool, for example, must not be ignored silently.
+A request is refused if it has a field that this service cannot honour: a request for a stored
+conversation or a hosted tool, for example, must not be silently ignored.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class _Part(BaseModel):
 
 
 class _Format(BaseModel):
-    """The requested form of the answer, such as ``json_schema`` with its fields."""
+    """The requested format of the answer, such as ``json_schema`` with its fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -83,8 +83,8 @@ class _StreamOptions(_Part):
 
 
 def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Validate the conversation. A single error message covers all forms that it may have."""
-    with suppress(ValidationError):  # its error would list every member of the union
+    """Validate the conversation. A single error message covers all its formats."""
+    with suppress(ValidationError):  # pydantic's error would list every member of the union
         if (content := validate(value)) != []:
             return content
     raise PydanticCustomError("input", "must be a string or a list of items, not empty")

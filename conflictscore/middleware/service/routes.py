@@ -89,12 +89,12 @@ class Admitted:
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body before waiting for admission, so that slow uploads block no other requests."""
+    """Read the body before waiting for admission, so that a slow upload cannot block others."""
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)
     own = service.gate_of(caller.name)
-    # the caller's own gate comes first, so that requests waiting there take no shared slot
+    # the caller's own gate comes first, so that requests waiting there do not occupy a shared slot
     async with own.admit(deadline), service.gate.admit(deadline), AsyncExitStack() as callbacks:
         yield Admitted(deadline, data, callbacks)
 
@@ -207,7 +207,7 @@ async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def read_kept(work: Callable[[], T]) -> T:
-    """Read stored runs off the event loop, or refuse the request (503)."""
+    """Read stored runs in a worker thread, or refuse the request (503)."""
     try:
         return await in_thread(work)
     except InputError as error:
@@ -224,7 +224,7 @@ async def _stop(task: "asyncio.Task[Any]") -> None:
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
-        task.exception()  # marks it as retrieved
+        task.exception()  # otherwise asyncio logs it as never retrieved
 
 
 @routes.post("/v1/runs")

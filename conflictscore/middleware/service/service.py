@@ -36,7 +36,7 @@ _STORING_S = 1.0
 """How long a reply waits for its run to be stored."""
 
 _GRACE_S = 30.0
-"""Seconds after a request's time limit until other processes consider its run abandoned."""
+"""Seconds after a request's time limit before other processes consider its run abandoned."""
 _BODIES = 64
 """The number of bodies of maximum size that may be received at once."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
@@ -101,7 +101,7 @@ class Service:
     """
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
-        """Open the stored runs; callers do not see notes that a search leaves for its operator."""
+        """Open the stored runs; callers do not see a search's notes for its operator."""
         without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
         self.context = replace(
@@ -169,7 +169,7 @@ class Service:
         return stored_run
 
     async def is_stored(self, record: RequestRecord) -> bool:
-        """Return whether the record's run is stored, after waiting briefly for the store.
+        """Wait briefly for the store, and return whether the record's run is stored.
 
         An answer whose run cannot be stored is still sent, with a note that says so.
         """

@@ -27,7 +27,7 @@ OWN_NAME = "conflictscore"
 
 
 _GOOD_FOR_S = 10.0
-"""How long the endpoints' states are reused before the endpoints are asked again, in seconds."""
+"""Seconds for which the endpoints' states are reused before the endpoints are queried again."""
 _WAIT_S = 5.0
 """How long to wait for an endpoint's list of models, in seconds."""
 _OK = "ok"
@@ -99,7 +99,7 @@ def _is_completion(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    """Return whether this is a message whose tool calls, if any, have the form of OpenAI's API."""
+    """Return whether a value is a message whose tool calls, if any, have OpenAI's format."""
     if not isinstance(value, dict):
         return False
     calls = value.get("tool_calls") or []
@@ -118,8 +118,8 @@ class Readiness:
         self._asking = asyncio.Lock()
 
     async def states(self) -> dict[str, str]:
-        """Return ``ok`` or the problem for upstream and judge, without addresses or names."""
-        async with self._asking:  # concurrent requests share the answer
+        """Return, for upstream and judge, ``ok`` or the problem, without addresses or names."""
+        async with self._asking:  # concurrent requests share the result
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)
                 same = self._judge is self._upstream
