@@ -7,7 +7,7 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Words that start with the same letters, this many, count as the same: "opened" and "opening"."""
+"""Length of the prefix that makes two words count as the same, such as "opened" and "opening"."""
 _LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
 
 # English endings that may differ between two forms of a word.

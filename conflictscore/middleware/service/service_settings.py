@@ -14,7 +14,7 @@ Mode = Literal["correct", "annotate"]
 """``correct`` changes claims on which sources disagree. ``annotate`` returns the first answer with
 a note about the disagreement."""
 UncheckedPolicy = Literal["pass_through", "annotate", "refuse"]
-"""What to send if an answer could not be checked: the answer alone, the answer with a note, or an
+"""The response if an answer could not be checked: the answer alone, the answer with a note, or an
 error. ``refuse`` is the older name of ``require="partly"``."""
 FirstAnswer = Literal["rag", "upstream"]
 """How the first answer is requested: ``rag`` puts the retrieved documents before the text of the
