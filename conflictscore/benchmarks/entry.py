@@ -69,7 +69,7 @@ class Entry(NamedTuple):
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """A function that makes the benchmark's own tables from the figures of a run.
 
-    It returns no tables if the run belongs to another benchmark.
+    It returns no tables if the run belongs to a different benchmark.
     """
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
     """A function that makes additional tables from the results of the individual questions."""

@@ -60,7 +60,7 @@ class PaperFigures:
     """Pairs of a model's name and its accuracy in naming the conflict type, in [0, 1]."""
     types_source: str = ""
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """The figures for other answering models, by model name, each in the form of ``measures``."""
+    """The figures for other answering models, by model name, each structured like ``measures``."""
     tables: tuple[Card, ...] = ()
     """Tables of published figures that cannot be compared cell by cell with those of a run."""
 

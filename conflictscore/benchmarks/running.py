@@ -92,7 +92,7 @@ async def arun_benchmark(
             :func:`run_benchmark`.
         retry_failed: Whether to repeat steps that failed in an earlier session.
         prices: The prices of calls. The default is the providers' published prices.
-        listener: An object that is told about the progress of the run.
+        listener: An object that is notified of the run's progress.
         compare: Pairs of methods to compare, besides the usual comparisons.
         study: The folders of the other runs of a study. These runs share their documents, their
             cached replies and the token budget.

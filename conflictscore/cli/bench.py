@@ -67,7 +67,7 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
         benchmark_entry.name,
         cls=ManyDocs,
         help=words,
-        short_help=purpose,  # otherwise click cuts it in the list of benchmarks
+        short_help=purpose,  # click would otherwise shorten it in the list of benchmarks
         epilog=epilog,
     )
     return cast("click.Command", make(with_bench_options(benchmark_entry, run)))

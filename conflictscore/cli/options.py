@@ -147,8 +147,8 @@ def _read(kind: type, text: str) -> Any:
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
     """Put ``--set`` values of the settings file first, so that all other sources override them.
 
-    click would drop them if the command line or the environment has a ``--set`` value, even for
-    another setting.
+    click would drop them if the command line or the environment has a ``--set`` value, even one for
+    a different setting.
     """
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())

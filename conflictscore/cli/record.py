@@ -68,7 +68,7 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
                 all_questions,
                 retriever,
                 out,
-                # record which engine was used, since the default may be another engine tomorrow
+                # record which engine was used, since the default engine may change
                 search=settings["search"] or ("corpus" if docs else str(configured_search())),
                 parameters=parameters | ({"docs": docs} if docs else {}),
                 concurrency=concurrency,

@@ -178,7 +178,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     from conflictscore.scoring_files.file_run import ascore_file
 
     options = judging(settings)
-    options["model"] = chosen_spec(options)  # so that every worker opens the same model
+    options["model"] = chosen_spec(options)  # every worker must open the same model
     context = open_context(options, min_coverage=None)
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
     if engine is None and settings["workers"]:

@@ -63,7 +63,7 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
 
 
 def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
-    """Set up logging on stderr and the shared store, and return the keys from the environment.
+    """Set up the shared store and logging to stderr; return the keys from the environment.
 
     If there is a key file, keys from the environment are ignored.
 

@@ -85,7 +85,7 @@ async def ascore_file(
         BudgetError: The budget is used up.
         ProviderError: Too many consecutive rows failed.
     """
-    if context.cache is not None:  # so that a kill loses no verdict
+    if context.cache is not None:  # a kill must lose no verdict
         context.cache.write_at_once()
     check_output(out, source)
     summary, failures = Summary(source.total), 0
@@ -187,7 +187,7 @@ class _Journal:
         self._add(outcome, self._append(outcome))
 
     def append_change(self) -> None:
-        """Store that the input changed during the run, so that the run is never resumed.
+        """Record that the input changed during the run, so that the run is never resumed.
 
         Some outcomes may belong to rows that the input does not contain any more.
         """

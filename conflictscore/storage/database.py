@@ -121,7 +121,7 @@ class SQLiteTables:
             return
         with self._adding:
             self._waiting.append((statement, parameters, on_done))
-            if len(self._waiting) == 1:  # otherwise an earlier statement has woken the thread
+            if len(self._waiting) == 1:  # if more are waiting, the thread has already been woken
                 self._worker.submit(self._run_waiting)
 
     def close(self) -> None:

@@ -238,7 +238,7 @@ async def _pool(url: str, session: str) -> Any:
 
     return await asyncpg.create_pool(
         url,
-        min_size=0,  # otherwise each failed connection is logged
+        min_size=0,  # with a minimum, each failed connection would be logged
         max_size=_CONNECTIONS,
         timeout=_PATIENCE_S,
         server_settings={"search_path": _SCHEMA, "application_name": session},

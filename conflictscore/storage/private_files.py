@@ -26,7 +26,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def remedy_for(error: OSError) -> str:
-    """Return advice on what to do after a failed write, before another attempt."""
+    """Return advice on what to do after a failed write, before the user tries again."""
     return "make room there" if error.errno in _NO_ROOM else "remove the cause"
 
 
@@ -57,7 +57,7 @@ def write_whole(path: Path, content: bytes) -> None:
         with open(part, "wb", opener=owner_only) as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())  # otherwise a power cut could leave an empty file
+            os.fsync(file.fileno())  # without this, a power cut could leave an empty file
         part.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

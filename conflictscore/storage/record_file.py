@@ -43,7 +43,7 @@ killed while writing it."""
 
 
 def no_json(line: RecordLine) -> bool:
-    """Return whether a last line is partial, that is, not valid JSON."""
+    """Return whether the last line is partial, that is, not valid JSON."""
     try:
         json.loads(line.text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Defines the common form of claims with their documents, and reads our own file format."""
+"""Defines the common format of claims and their documents, and reads our own file format."""
 
 import re
 from pathlib import Path

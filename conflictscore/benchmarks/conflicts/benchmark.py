@@ -132,7 +132,8 @@ def read_conflicts(path: str | Path) -> Conflicts:
         times[identity] += 1
         questions.append(
             Question(
-                # a file can repeat a question that was asked on another day, with other results
+                # a question may occur twice in a file, searched on different days with different
+                # results
                 id=identity if times[identity] == 1 else f"{identity}-{times[identity]}",
                 question=row.question,
                 correct=(row.gold,) if row.gold and kind in _ONE_ANSWER else (),

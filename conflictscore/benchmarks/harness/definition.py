@@ -90,7 +90,7 @@ class Benchmark:
     Most answers have a few sentences; the reports of one benchmark have many more.
     """
     prompt_set: str = "default"
-    """The prompt set that is used unless the user chooses another one."""
+    """The prompt set that is used unless the user chooses a different one."""
     wording: Mapping[str, str] = field(default_factory=dict)
     """The name of each replacement template, by the name of the default template that it replaces.
 

@@ -128,7 +128,7 @@ class Transitions(Record):
     by_wording: "Transitions | None" = None
     """The same figures, except that every change of wording counts as a revision.
 
-    It is None for multiple-choice questions, or if no two answers were compared by their claims.
+    They are None for multiple-choice questions, or if no answers were compared by their claims.
     """
     unread: int = 0
     """The number of reworded answers whose claims could not be compared; they count as revised."""

@@ -19,8 +19,8 @@ from conflictscore.records import Document, Label
 async def same_claims(asker: Asker, first: str, second: str) -> dict[str, Any]:
     """Determine whether each of two answers supports every claim of the other.
 
-    Returns the step's value, which is to be recorded. The comparison stops at the first unsupported
-    claim, to save calls. Two answers without any claim, such as two refusals, count as the same.
+    Returns the value to record for the step. The comparison stops at the first unsupported claim,
+    to save calls. Two answers without any claim, such as two refusals, count as the same.
 
     Raises:
         ProviderError: An answer could not be split into claims, or a claim could not be labelled.

@@ -2,7 +2,7 @@
 
 These depend only on the seed and the question's text. They depend neither on the order of the file
 nor on other questions. So each draw is a hash of a text, since the numbers of a random generator
-would depend on how many were drawn before.
+would depend on how many numbers had been drawn before.
 """
 
 import hashlib

@@ -272,7 +272,7 @@ class QuestionResult(Record):
         return tuple(claims.values())
 
     def flipped(self, method: str, against: str = BASELINE) -> bool | None:
-        """Return whether a method's answer differs from another's; None if an answer is missing.
+        """Return whether two methods' answers differ; None if an answer is missing.
 
         Answers that are worded differently count as equal if they make the same claims. If their
         claims were not compared, the wording decides.

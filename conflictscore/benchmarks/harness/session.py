@@ -190,7 +190,7 @@ class Session:
     async def _step(
         self, question: Question, step: str, work: _Work, *, key: str = ""
     ) -> StepRecord:
-        """Return the record of a step, after running the step if it has no record.
+        """Return the record of a step; run the step first if it has no record.
 
         If the budget, a wrong setting or Ctrl-C ends a step that has already cost something, the
         step is recorded as stopped, and the error ends the session.

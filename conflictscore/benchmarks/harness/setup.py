@@ -32,7 +32,7 @@ from conflictscore.storage.cache import ContentCache
 _REPLICATE_SEEDS = 1000
 """The number that is added to the run's seed to get a model's seed in a repetition of the run.
 
-It keeps these seeds apart from small seeds that a user gives to a model.
+It keeps these seeds from coinciding with small seeds that a user gives to a model.
 """
 
 
@@ -239,9 +239,10 @@ class Setup:
 
 
 def paper_loop(**settings: Unpack[CorrectionSettings]) -> Settings:
-    """Return the settings of the paper's loop, with changes; the judge decides the default labeler.
+    """Return the settings of the paper's loop, with changes.
 
-    The default labeler is chosen when the run is opened, which is what None stands for.
+    If no labeler is set, the default labeler is chosen when the run is opened; it depends on the
+    judge.
     """
     loop_settings: dict[str, Any] = {"effort": "paper", "labeler": None, **settings}
     return Settings(**loop_settings)

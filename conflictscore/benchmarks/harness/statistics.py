@@ -22,7 +22,7 @@ _MOST = 10_000_000
 _RESAMPLES = 9_999
 """The number of bootstrap samples of an interval, which is scipy's default."""
 _MOST_SUMS = 500_000
-"""The largest sum for which :func:`sign_flip` stores a probability per sum, in 8 megabytes."""
+"""The largest sum for which :func:`sign_flip` stores a probability per sum (8 megabytes)."""
 
 
 def require_statistics() -> None:

@@ -108,7 +108,7 @@ class RunStore:
                         " the run with the questions that it was started with, or give"
                         " another folder"
                     )
-            # only now, since a refused command must not change the run
+            # changed only now, since a refused command must not change the run
             stored_manifest = _with_comparison(folder, stored_manifest, manifest)
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, resumed_from="what was recorded so far")

@@ -16,9 +16,9 @@ transcripts/session-1.jsonl.gz      one file per session, with JSON lines in UTF
  "error": null}                     why the call failed; it may have been repeated
 ```
 
-A text is a list of parts that have to be joined. Each part is a string or ``{"ref": hash}``.
-Prompts share documents and rules, which are stored only once per session. Each line is flushed to
-disk, so a kill damages at most the last line.
+In a call, a text is stored as a list of parts, which must be joined to restore it. Each part is a
+string or ``{"ref": hash}``. Prompts share documents and rules, which are stored only once per
+session. Each line is flushed to disk, so a kill damages at most the last line.
 """
 
 import json

@@ -123,7 +123,7 @@ def answer_key(text: str) -> str:
 
 
 def benchmark_question(question: NatConfQuestion) -> Question:
-    """Convert a question into the form of the harness, with its passages as documents."""
+    """Convert a question to the harness's type, with its passages as documents."""
     return Question(
         id=question.id,
         question=question.question,
@@ -169,7 +169,7 @@ def _answers(row: _Published, where: str) -> tuple[str, ...]:
         if isinstance(reference.answer, bool) is not is_boolean:
             raise InputError(
                 f"{where}, field answers: a yes/no question needs true or false, and any other"
-                " question a text"
+                " question needs a string"
             )
         if isinstance(reference.answer, bool):
             answers.append("Yes" if reference.answer else "No")

@@ -38,7 +38,7 @@ _PAIR = re.compile(
 
 
 class Decomposition(Record):
-    """The short answers to a question that a text gives, and the conflicts between them."""
+    """The short answers that a text gives to a question, and the conflicts between them."""
 
     answers: tuple[str, ...]
     """The short answers in the order of the text, without duplicates."""

@@ -54,7 +54,7 @@ class Topic(NamedTuple):
     """The topic of a report, which is a question, a claim or the name of an entity."""
 
     question: Question
-    """The topic in the form of a question; its category is the name of the topic's file."""
+    """The topic as a question, whose category is the name of the file with the topic."""
     conflict: bool
     """Whether the documents disagree, according to annotators."""
 

@@ -5,7 +5,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="wikicontradict",
-    summary="whether an answer presents both of a pair of contradictory Wikipedia passages",
+    summary="whether an answer presents both views when two Wikipedia passages disagree",
     data="questions.jsonl, the flat file of WikiContradict",
     forms=("free-form",),
     searches=False,

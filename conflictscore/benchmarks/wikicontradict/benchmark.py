@@ -62,7 +62,7 @@ class ModelRating:
     template: str = TEMPLATE
     """The prompt template, which defines what a correct answer is."""
     passages: int = 2
-    """The answers of this number of passages count as right, starting with the first passage."""
+    """The number of passages, counted from the first, whose answers count as correct."""
 
     async def __call__(
         self,

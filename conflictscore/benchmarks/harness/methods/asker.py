@@ -104,6 +104,6 @@ def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
     }
 
 
-@cache  # so that equal methods have the same key in ``Asker._graphs``
+@cache  # equal methods must have the same key in ``Asker._graphs``
 def _answering(method: Method) -> Callable[[RunContext], AnsweringGraph]:
     return lambda context: build_answering_graph(replace(context, method=method))

@@ -19,7 +19,7 @@ from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
 _RESAMPLE_SEED = 5000
 """The number that is added to the seed of a model to draw the second sample.
 
-It exceeds the number that ``setup`` adds for repetitions of a run, so the seeds stay apart.
+It exceeds the number that ``setup`` adds for repetitions of a run, so the seeds never coincide.
 """
 
 

@@ -86,9 +86,9 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 
 
 def _counts(transitions: Transitions) -> Iterator[str]:
-    """Count the first answers with a conflict, and name the limits of the count.
+    """Count the first answers with a conflict, and the cases that limit the figures.
 
-    Some failed, some are unjudged, and some were compared only by wording.
+    These cases are answers that failed, are unjudged, or were compared only by wording.
     """
     yield counted(transitions.conflict, "first answer") + " with a conflict"
     for number, what in (

@@ -79,7 +79,7 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
     If a reviewer reviewed a run several times, the last review counts.
 
     Raises:
-        InputError: A row cannot be read; the message names its place and the field.
+        InputError: A row cannot be read; the message names its location and the field.
     """
     stored_reviews: list[tuple[_StoredReview, Review]] = []
     for where, text in rows:

@@ -143,8 +143,8 @@ class Study(Record):
 def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
     """Group runs into studies: runs of the same benchmark and form that share questions.
 
-    Logged runs, and runs that share no question with another run of their group, belong to no
-    study.
+    Logged runs belong to no study, and neither do runs that have no question in common with the
+    other runs of their group.
     """
     return [
         sharing
@@ -154,7 +154,7 @@ def study_groups(runs: Sequence[ReportRun]) -> list[list[ReportRun]]:
 
 
 def questions_apart(runs: Sequence[ReportRun]) -> list[str]:
-    """Name each run that is in no study because it shares no question with another run."""
+    """Name each run that is in no study because no other run has any of its questions."""
     return [
         f"{run.name}: none of its questions is in another run of {run.benchmark}, so it is not"
         " compared"

@@ -36,7 +36,10 @@ def named_study_cards(runs: Sequence[ReportRun]) -> Iterator[tuple[str, Card]]:
 
 
 def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
-    """Yield the tables of one study; ``figures`` are those of any of its runs, for names only."""
+    """Yield the tables of one study.
+
+    ``figures`` may be those of any run of the study, since only their names are used.
+    """
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
         note=f"{', '.join(map(one_line, study.runs))}\n"

@@ -43,7 +43,7 @@ def pictures(runs: Sequence[ReportRun], studies: Sequence[Study] | None = None) 
     """Return every chart for which the runs have figures.
 
     Logged runs have no figures, since they are not judged. ``studies`` are the studies of these
-    runs if they have already been computed, which takes seconds.
+    runs, if the caller has already computed them; computing them takes seconds.
     """
     judged_runs = [run for run in runs if run.figures.measures]
     studies = (
@@ -103,7 +103,7 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _scored(run: ReportRun, method: str) -> list[tuple[float, float]]:
-    """Return the CS-C and CS-R of each of the method's answers that have both."""
+    """Return the CS-C and CS-R of each answer of the method that has both."""
     reports = [
         answer.report
         for question_result in run.results
@@ -152,7 +152,7 @@ def _by_score(run: ReportRun, stem: str) -> Picture | None:
         axes.set_xticks(
             list(shares), [f"{_BANDS[band]}\n(n = {share.n:,})" for band, share in shares.items()]
         )
-        axes.set_ylim(0, 105)  # leaves room above 100, so a mark at 100 is not cut off
+        axes.set_ylim(0, 105)  # the room above 100 keeps a point at 100 from being cut off
         axes.set_xlabel("CS-R of the first answer")
         axes.set_ylabel("% right, 95 % interval")
 

@@ -129,7 +129,7 @@ def _node_starts(
 
 
 _OPACITY: Final = 0.45
-"""The opacity of the bands, which lets crossing bands be seen."""
+"""The opacity of the bands, low enough to keep crossing bands visible."""
 _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 """The colour of the bar of each state; yellow lies between right and wrong."""
 

@@ -120,9 +120,9 @@ def levels(study: Study, stem: str) -> Picture | None:
 
 
 def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
-    """Draw the estimates from top to bottom: a stroke from low to high, with a mark at the value.
+    """Draw the estimates from top to bottom: a line from low to high, with a marker at the value.
 
-    The mark is a diamond for pooled runs, and a dot otherwise. All values are in points, that is,
+    The marker is a diamond for pooled runs, and a dot otherwise. All values are in points, that is,
     hundredths.
     """
     left_margin = _GAP_INCHES + max(text_width(line.name) for line in lines)
