@@ -137,7 +137,7 @@ def missing_qualifiers(
 
 
 def _missing_bounds(folded: str, of_claims: Qualifiers) -> Iterator[str]:
-    """Yield the bounds beside numbers in a folded passage that its claims lack."""
+    """Yield the bounds next to numbers in a folded passage that its claims lack."""
     for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
         if number not in of_claims.bounds and (match := phrase.search(folded)):
             yield match["before"] or match["after"]

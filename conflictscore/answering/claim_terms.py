@@ -77,7 +77,7 @@ _NUMBER_WORDS |= {
 }
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _ALSO_PLACES = frozenset(("one", "first", "second", "once"))
-"""Number words that often have another meaning."""
+"""Number words that often have a different meaning."""
 _MANY_CAPITALS = 0.4
 """Largest share of capitalised words at which capitals mark names; German texts have more."""
 

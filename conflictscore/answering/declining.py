@@ -1,8 +1,8 @@
 """Recognises texts that state nothing: refusals, greetings, questions and words of agreement.
 
-No document can support or contradict such a text. A refusal beside a statement ("I do not know the
-architect, but the tower burned in 1931") states something. If in doubt, a text states something,
-since a statement that is taken for a refusal would not be checked.
+No document can support or contradict such a text. A refusal next to a statement ("I do not know the
+architect, but the tower burned in 1931") states something. When in doubt, a text counts as stating
+something, since a statement that is taken for a refusal would not be checked.
 """
 
 import re

@@ -223,8 +223,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SPACED_DENIALS = frozenset[str]().union(
     *(language.denials for code, language in LANGUAGES.items() if code not in ("en", *_UNSPACED))
 ) - {"no", "ni", "e", "ne", "ej"}
-"""Denials in languages other than English, for texts of unknown language. Excluded are words with
-another meaning elsewhere, such as "no" (Portuguese for "in the") and "ni" (Swedish for "you")."""
+"""Denials in languages other than English, for texts of unknown language. Words with a different
+meaning in some language are left out, such as "no" (Portuguese for "in the") and "ni" (Swedish for
+"you")."""
 # Denials in languages without spaces; the search for them includes parts of words.
 _DENIALS_OF_SCRIPT = {
     "ja": re.compile("ない|ません|なかった|ではあり|ず[。、]"),
@@ -247,7 +248,7 @@ def language_of(*texts: str) -> str | None:
 
 def _language_of(text: str) -> str | None:
     kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-    # a text in another script may quote a name in this one
+    # a text in a different script may quote a name in this one
     if kana + han > len(_SPACED_WORD.findall(text)):
         return "ja" if kana else "zh"
     words = _WORD.findall(text.casefold())

@@ -251,7 +251,7 @@ def _in_wrong_form(
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Return whether a passage makes no other claim and another passage says the same.
+    """Return whether a passage makes no other claim and a different passage says the same.
 
     Such a passage can be removed. A passage that describes a dispute is never removed.
     """

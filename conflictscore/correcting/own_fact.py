@@ -3,7 +3,7 @@
 The reader is the model that answers a question from a document. A small reader answers every
 question, whatever the document says. If it is asked when a mine was closed, it turns "opened in
 1887" into "closed in 1887". A small labeler does not notice such an error. In 84 test statements,
-the value of one fact is attributed to another fact. The bundled encoder labels 51 of these
+the value of one fact is attributed to a different fact. The bundled encoder labels 51 of these
 statements as supported, and the mean of both encoders labels 41 as supported. So the document must
 contain the words of the claim's question.
 """
@@ -131,7 +131,7 @@ def _is_between(new: StatedValue, low: StatedValue, high: StatedValue) -> bool:
 
 
 def holds_only_in_part(document: Document, rival: str, claim: str, question: str) -> bool:
-    """Return whether a document states a rival's quantity only for other cases or another time.
+    """Return whether a document states a rival's quantity only for other cases or a different time.
 
     "When it rains, the limit is 30 km/h" does not contradict "The limit is 50 km/h", and "In 1985,
     the school had 90 pupils" does not contradict "The school has 240 pupils". A sentence with a

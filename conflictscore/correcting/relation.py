@@ -99,7 +99,7 @@ async def related_answers(
 async def _places_of_same(
     claim: ClaimEvidence, question: str, answers: Sequence[Rival], looking: Looking
 ) -> set[int]:
-    """Return the indices of replies that repeat the claim or another part of the answer."""
+    """Return the indices of replies that repeat the claim or a different part of the answer."""
     own = claim.claim.text
     same = {
         n

@@ -257,7 +257,7 @@ def _namesakes(
 
 
 def _has_words_of_thing(terms: frozenset[str], answer: Related) -> bool:
-    """Return whether these terms distinguish the subject of the claim from another thing."""
+    """Return whether these terms distinguish the subject of the claim from a different thing."""
     telling = telling_terms(answer.own_thing) - telling_terms(answer.thing)
     return bool(telling) and telling <= terms
 

@@ -62,7 +62,7 @@ def hedged(
 
     If the sides differ in one value or name, both values or names are put in its place. If the
     passage makes further claims, it is kept, and a sentence about the other side is added. If
-    documents support answers about other things with the same name, another sentence states these
+    documents support answers about other things with the same name, a further sentence states these
     answers.
 
     Return None if ``LANGUAGES`` has no wording for this in the passage's language, or if the rival

@@ -86,8 +86,8 @@ def tallied(
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True
     ):
-        # The labels of the opposite of a yes-or-no claim are only the claim's labels, swapped. So a
-        # document votes for the opposite only if it also gave the opposite answer.
+        # The opposite of a yes-or-no claim has the claim's own labels, only swapped. So a document
+        # votes for the opposite only if it also gave the opposite answer.
         unsaid = {*votes} - {*givers} if yes_no and candidates else set[int]()
         audible = tuple(n for n in votes if weights.get(n, 1.0) > 0 and n not in unsaid)
         against = [n for n in statement.contradicts if n not in audible]

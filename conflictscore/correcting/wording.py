@@ -40,7 +40,7 @@ def spliced_span(
     """Replace the only span of a passage in which its claim differs from the rival.
 
     The span may be a value with its unit. Return None if the claim and the rival differ in several
-    spans, if the span does not appear exactly once in the passage, or if another claim of the
+    spans, if the span does not appear exactly once in the passage, or if a different claim of the
     passage contains it.
     """
     if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
@@ -219,7 +219,7 @@ def replaced(
     A bare yes or no becomes its opposite. If the claim and the rival differ in a single span, the
     span is replaced. A sentence that states only the claim is replaced by the rival's sentence, and
     so is an answer that consists of one such passage. A model is needed for table cells, headings
-    and lines of code, and for sentences in a distinct style or in another language.
+    and lines of code, and for sentences in a distinct style or in a different language.
 
     ``others`` are the other claims of the passage. A span that occurs in such a claim is not
     replaced, unless the claim is among ``twins``, which exchange the same span.

@@ -145,7 +145,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         )
 
     def before_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Clear the run of an earlier turn, and store the question of this turn."""
+        """Clear the run of an earlier turn, and store this turn's question."""
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 

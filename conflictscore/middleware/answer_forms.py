@@ -1,4 +1,4 @@
-"""Reads and replaces answers that are a text, a message, a mapping or a pydantic model."""
+"""Reads and replaces answers that are a string, a message, a mapping or a pydantic model."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping

@@ -60,7 +60,7 @@ class CallWatch(UsageMeter):
             return await work(value)
 
         with self._timed(), set_config_context(self._config(hidden)) as context:
-            # a task, since only a task can run in another context
+            # a task, since only a task can run in a different context
             return await asyncio.create_task(working(), context=context)
 
     @contextmanager
@@ -91,7 +91,7 @@ class _Found(BaseCallbackHandler):
 
 
 _found: ContextVar[BaseCallbackHandler | None] = ContextVar("conflictscore_found", default=None)
-# the agent calls tools with a config of its own, which cannot carry our callbacks
+# the agent calls tools with its own config, which cannot carry our callbacks
 register_configure_hook(_found, True)
 
 

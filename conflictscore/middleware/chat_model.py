@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""A change of one of these fields makes the models and the loop be opened again."""
+"""If one of these fields changes, the models and the loop are reopened."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",

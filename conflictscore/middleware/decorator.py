@@ -95,9 +95,9 @@ def self_correct(
     arguments are passed to the function. One such argument may be ``history=``: the messages before
     the question. The search uses it too.
 
-    The function may return a text, a message, or a mapping with a text under a key such as
+    The function may return a string, a message, or a mapping with a string under a key such as
     ``answer`` or ``output``. The caller gets the same type with the corrected text. The run is
-    under ``conflictscore``; if the function returns a text, the run is in the text's attribute
+    under ``conflictscore``; if the function returns a string, the run is in the string's attribute
     ``run``. JSON, mappings of values and pydantic models are checked value by value.
 
     If a claim has evidence on both sides, the function is called again. The function then gets the
@@ -256,7 +256,7 @@ class SelfCorrecting(_Decorated):
     def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """Return the corrected answer, as a :class:`CheckedText` if the function returns a text."""
+        """Return the corrected answer; a string is returned as a :class:`CheckedText`."""
         return in_its_form(*self._run(question, documents, more, named))
 
     def run(
@@ -286,7 +286,7 @@ class AsyncSelfCorrecting(_Decorated):
     async def __call__(
         self, question: str, documents: Sources | None = None, *more: Any, **named: Any
     ) -> Any:
-        """Return the corrected answer, as a :class:`CheckedText` if the function returns a text."""
+        """Return the corrected answer; a string is returned as a :class:`CheckedText`."""
         return in_its_form(*await self._run(question, documents, more, named))
 
     async def run(

@@ -142,7 +142,7 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     # a scored file may have a million rows with this gap; their notes mention it anyway
     quiet = gap.kind is GapKind.ONE_DOCUMENT and not state.get("question")
     level = logging.INFO if quiet else logging.WARNING
-    # answers are not logged, since another part of the program may have to redact them
+    # answers are not logged, since a different part of the program may have to redact them
     why = gap.in_short if gap.passage or gap.kind in _QUOTE else gap.note
     _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
     return ledger
