@@ -185,9 +185,10 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
 
 
 def _print_notes(run: "BenchmarkRun", plan: BenchPlan, *, is_last: bool) -> None:
-    """Print the notes of a run on stderr, and after the last one how many documents were skipped.
+    """Print a run's notes on stderr; after the last run, also print how many documents were
+    skipped.
 
-    The runs of a plan share their retriever, which counts the documents of all of them.
+    All runs of a plan share one retriever, which counts the skipped documents of all runs.
     """
     from conflictscore.reporting.figure_text import counted
 

@@ -44,8 +44,8 @@ def print_estimate(plan: BenchPlan) -> None:
 def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
     """Return the assumed number of documents per question, and the tokens per document.
 
-    The function returns None unless a search may cost money. A note tells the user about the
-    assumption.
+    The function returns None unless a search may cost money. A note states the assumption to the
+    user.
     """
     settings = plan.settings
     if plan.setup.context.retriever is None or _is_free(settings):

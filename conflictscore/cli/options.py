@@ -81,7 +81,7 @@ _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """Return the settings that commands accept in this form, or only those for scoring."""
+    """Return the settings that are declared in this form; only those for scoring if ``scoring``."""
     return tuple(
         name
         for name in Settings.names()

@@ -25,7 +25,7 @@ def documents_in_cell(cell: str) -> Any:
     """Return the documents in a cell as a list: one for plain text, and none for an empty cell.
 
     If a cell begins like a list of strings, objects or lists but cannot be read, it is returned as
-    a string, which the caller refuses. A text that begins with a bracket, such as "[1] Ledger, page
+    a string, which the caller refuses. Text that begins with a bracket, such as "[1] Ledger, page
     3", is one document.
     """
     cell = cell.strip()

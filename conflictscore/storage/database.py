@@ -25,9 +25,9 @@ The callback must not raise an error, since the statements waiting behind it wou
 class Database(Protocol):
     """Runs statements in the SQL that SQLite and PostgreSQL have in common.
 
-    ``$1`` is the placeholder for the first value. Characters that no database can hold are replaced
-    (:func:`storable`). A failure is raised or reported as ``ConfigurationError``, in one line
-    without values or passwords.
+    ``$1`` is the placeholder for the first value. Characters that PostgreSQL cannot store are
+    replaced (:func:`storable`). A failure is raised or reported as ``ConfigurationError``, in one
+    line without values or passwords.
     """
 
     remote: bool

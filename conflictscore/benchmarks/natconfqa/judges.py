@@ -300,7 +300,7 @@ def read_decomposition(reply: str) -> Decomposition:
         raise ValueError('the lines "ANSWERS:" and "CONFLICTS:" were expected, each once')
     answers, conflicts = ([*filter(str.strip, text.splitlines())] for text in parts[1::2])
     if not answers or not conflicts:
-        raise ValueError('below a line there was nothing, not even "none"')
+        raise ValueError('one of the two lines was followed by nothing, not even "none"')
     answers_by_key: dict[str, str] = {}
     place_by_key: dict[str, int] = {}
     index: list[int] = []  # Each line's index into the distinct short answers.

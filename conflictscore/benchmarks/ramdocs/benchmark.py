@@ -57,7 +57,7 @@ class ExactMatch(NamedTuple):
 
 
 def normalised(text: str) -> str:
-    """Normalise a text for comparison.
+    """Normalise text for comparison.
 
     Letter case is ignored. Punctuation, articles, and commas within numbers are removed.
     """

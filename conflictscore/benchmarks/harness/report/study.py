@@ -304,7 +304,7 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
 
 
 def _agreements(runs: Sequence[ReportRun]) -> Iterator[FlipAgreement]:
-    """For each method that occurs in at least two runs, yield the agreement between these runs."""
+    """For each method that occurs in at least two runs, yield the agreement between those runs."""
     for method in second_looks():
         flips_by_question = defaultdict[str, list[bool]](list)
         # an answer can only have changed if the run has first answers too
