@@ -185,8 +185,7 @@ def _deliver(run: "BenchmarkRun", plan: BenchPlan) -> None:
 
 
 def _print_notes(run: "BenchmarkRun", plan: BenchPlan, *, is_last: bool) -> None:
-    """Print a run's notes on stderr; after the last run, also print how many documents were
-    skipped.
+    """Print a run's notes on stderr and, after the last run, the numbers of skipped documents.
 
     All runs of a plan share one retriever, which counts the skipped documents of all runs.
     """
