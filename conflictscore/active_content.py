@@ -17,11 +17,10 @@ _TOP_LEVEL = (
     "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
     "|gov|edu|mil|int|onion"
 )
-"""Endings of host names. Readers and many programs treat a word with such an ending as an address.
-
-The list was written by hand: common generic endings, and those of larger countries. It is not
-complete, since some endings are also endings of file names (py, md, rs). Endings that are also
-common words (it, is, in, to, at, no) are left out."""
+"""Top-level domains. People and many programs take a word with such an ending for an address. The
+list was written by hand and has common generic domains and those of larger countries. Domains that
+are also endings of file names (py, md, rs) or common words (it, is, in, to, at, no) are left
+out."""
 # Every repetition has an upper bound, so that the search takes time linear in the length of a text.
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
@@ -39,8 +38,9 @@ _ADDRESS = (
     r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b)"
     r"|(?-i:\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[a-z0-9]{25,87}|0x[0-9a-fA-F]{40})\b)"
 )
-_DIRECTIONS = "[\u202a-\u202e\u2066-\u2069]"  # marks that reverse text
-# LaTeX commands that are executed on a page with MathJax or KaTeX
+# Control characters that reverse text.
+_DIRECTIONS = "[\u202a-\u202e\u2066-\u2069]"
+# LaTeX commands that MathJax or KaTeX execute in a page
 _COMMAND = r"(?:href|url|include(?:graphics)?|input|html\w{0,20}|cssid|class|style|def)\b"
 _KINDS = {
     "an image": r"!\[",
@@ -51,32 +51,32 @@ _KINDS = {
     "a command": rf"\\{_COMMAND}",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
-# A tag, which may be cut off at its end.
+# A tag, which may lack its end.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
-# Each pattern matches a whole series of marks. If only one mark were removed, the rest would still
-# form an image ("!!["), a link ("]((") or a command ("\\\\url").
+# Each pattern matches a whole series of special characters. If only one of them were removed, the
+# others would still form an image ("!!["), a link ("]((") or a command ("\\\\url").
 _IMAGE_MARKS = re.compile(r"(?<!!)!++\[")
 _LINK_MARKS = re.compile(r"\](?:[(:]|\s\()++")
 _COMMAND_MARKS = re.compile(rf"(?<!\\)\\++(?={_COMMAND})", re.IGNORECASE)
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """Return the kind of active content that a change of text adds, or None if it adds none."""
+    """Return the kind of active content that a change to a text adds, or None if it adds none."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind
-    # Even one more token counts, since a token can end the user's turn in a later prompt.
+    # A single additional control token counts, since it can end the user's turn in a later prompt.
     return "a control token" if _tokens(after) > _tokens(before) else None
 
 
 def without_active_content(text: str) -> str:
-    """Return the text without addresses and tags, with links and commands turned into plain words.
+    """Return the text without addresses and tags, and with links and commands as plain words.
 
-    Marks of direction are removed first, since they may separate the characters of other marks.
+    Direction marks are removed first, since they may separate the characters of other markup.
     """
     plain = _TAG.sub("", _PATTERNS["a mark of direction"].sub("", text))
-    for _ in range(2):  # a telephone number may be attached to an address
+    for _ in range(2):  # a telephone number may directly follow an address
         plain = _PATTERNS["an address"].sub("(address left out)", plain)
     plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))
     plain = _COMMAND_MARKS.sub("", _LINK_MARKS.sub("]", plain))

@@ -3,7 +3,8 @@
 from typing import Literal
 
 Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
-"""The reasons why a claim counts as disputed. The documents are queried again about such a claim.
+"""The reasons why a claim counts as disputed. The documents are queried again about a disputed
+claim.
 
 - ``conflict``: some documents support it and others contradict it (the paper's reason).
 - ``refuted``: at least two independent documents contradict it, and none supports it.
@@ -13,7 +14,7 @@ Disputed = Literal["conflict", "refuted", "contradicted", "unsupported"]
 CONFLICT: tuple[Disputed, ...] = ("conflict",)
 """The paper's policy: only claims in conflict are disputed."""
 Duplicates = Literal["vote", "once", "domain"]
-"""How documents that are not independent of each other count.
+"""How documents count that are not independent of each other.
 
 - ``vote``: every document counts (as in the paper).
 - ``once``: a group of near-copies counts once on each side.

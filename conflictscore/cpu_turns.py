@@ -1,4 +1,4 @@
-"""Shares a process between threads that read long texts and an event loop with short requests."""
+"""Shares CPU time between threads that read long texts and an event loop with short requests."""
 
 import os
 import selectors
@@ -11,19 +11,18 @@ from typing import TypeVar
 
 Out = TypeVar("Out")
 
-# A rest lasts four times as long as the thread was kept waiting, so a busy event loop gets five
-# sixths of the time. It lasts at most two seconds, and at most eight times as long as the thread
-# has computed.
+# A thread sleeps four times as long as it had to wait, so a busy event loop gets five sixths of the
+# time. It sleeps at most two seconds, and at most eight times as long as it has computed.
 _REST, _MOST_REST, _LONGEST_REST_S = 4.0, 8.0, 2.0
 
 
 class Turns:
     """Lets one thread at a time read long texts, in the order in which the threads ask.
 
-    Python runs one thread at a time. Several threads that read long texts would therefore leave a
-    server's event loop little time. So short requests (:meth:`short_request`) have precedence:
-    while they run, a thread that was kept waiting during its turn rests at the end of the turn, and
-    the short requests get most of the time of a busy process.
+    Python runs one thread at a time, so several threads that read long texts would leave a server's
+    event loop little time. Short requests (:meth:`short_request`) therefore have precedence: while
+    they run, a thread that had to wait during its turn sleeps at the end of the turn, and the short
+    requests get most of the time of a busy process.
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,7 @@ class Turns:
             self._count_short(-1)
 
     def _count_short(self, change: int) -> None:
-        with self._lock:  # event loops of several threads may count at once
+        with self._lock:  # event loops in several threads may count at the same time
             self._short_requests += change
 
     def take(self) -> None:
@@ -84,13 +83,13 @@ class Turns:
 
 
 TURNS = Turns()
-"""The turns of this process."""
-if hasattr(os, "register_at_fork"):  # a forked child lacks the thread whose turn it is
+"""The turns of this process's threads."""
+if hasattr(os, "register_at_fork"):  # a forked child does not have the thread whose turn it is
     os.register_at_fork(after_in_child=TURNS.reset)
 
 
 class TurnSelector(selectors.DefaultSelector):
-    """Makes an event loop take a turn while it runs callbacks, and give it up while it waits."""
+    """Makes an event loop take a turn while it runs callbacks, and end the turn while it waits."""
 
     _has_turn = False
 

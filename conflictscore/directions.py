@@ -15,7 +15,6 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
     )
     for word in words.split(" ")
 }
-"""The directions that prepositions express; a different direction changes the meaning.
-
-"From" and "since" express the same direction.
+"""The directions that prepositions express; a different direction changes the meaning of a
+statement. "From" and "since" express the same direction.
 """

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-# Matches keys with a usual beginning (OpenAI's, Stripe's and others), tokens of HTTP headers, and
-# what follows the words "API key".
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Matches keys with a well-known prefix (OpenAI's, Stripe's and others), tokens in HTTP headers, and
+# what follows the words "API key". Repetitions are bounded, so that a search through a hostile text
+# takes linear time.
 _SECRETS = re.compile(
     r"(?i)\b(?:sk|key|pk|rk)-[\w*.-]{4,}|\bbearer\s+\S+"
     r"|\bapi[_ -]?key(?:\W{1,4}(?:provided\W{1,3})?(?=\S{0,99}[\d*])\S{5,}|[\"']?\s?[:=]\s?\S+)"
@@ -29,19 +29,20 @@ _SECRETS = re.compile(
 # Servers may send whole pages as error messages; the cause is usually in the first sentences.
 _MESSAGE_CHARS = 300
 _SECRET_CHARS = 6
-"""Minimum length of a secret. A shorter text, such as ``none``, is a placeholder, not a key."""
+"""Minimum length of a secret. A shorter string, such as ``none``, is a placeholder, not a key."""
 
 
 class FailureKind(StrEnum):
-    """Why a label or another output is missing. Code checks this kind; the message is for people.
+    """Why a label or another output is missing.
 
-    Runs are stored with these values, so they must not change.
+    The kind is for programs, the message for people. Stored runs contain these values, so they must
+    not change.
     """
 
     UNREADABLE = "unreadable"
     """A model replied, but not in the requested form."""
     FAILED = "failed"
-    """The call failed in another way, possibly because of the text in the request."""
+    """The call failed in some other way, possibly because of the text in the request."""
     REFUSED = "refused"
     """The provider refused: it got too many calls, or the account has no quota left."""
     TIMED_OUT = "timed_out"
@@ -51,7 +52,7 @@ class FailureKind(StrEnum):
     NO_ROOM = "no_room"
     """The context window is too small for the text that the model must read."""
     LEFT_OUT = "left_out"
-    """A setting, such as a time limit, caused the work to be skipped; nothing failed."""
+    """The work was skipped because of a setting, such as a time limit; nothing failed."""
     NOT_ASKED = "not_asked"
     """The budget was used up, so no request was sent."""
     STOPPED = "stopped"
@@ -61,8 +62,8 @@ class FailureKind(StrEnum):
     def depends_on_text(self) -> bool:
         """Whether the text in the request may be the cause.
 
-        Labels that are lost for such a reason are not a random sample. For example, a model that
-        always misspells one label loses every pair with that label.
+        Labels lost for such a reason are not a random sample. For example, a model that always
+        misspells one label loses every pair with that label.
         """
         return self in {FailureKind.UNREADABLE, FailureKind.FAILED}
 
@@ -76,7 +77,7 @@ class ConflictScoreError(Exception):
 
 
 class InputError(ConflictScoreError):
-    """The caller's input is unusable. The message names file, row and field, or the option."""
+    """The caller's input is unusable. The message names the file, row and field, or the option."""
 
     exit_code = 2
 
@@ -88,8 +89,8 @@ class ConfigurationError(InputError):
 class ContextWindowError(ConflictScoreError):
     """A model's context window is too small for what it must read.
 
-    The error concerns a single text, so a run over many texts continues. An error about a wrong
-    setting, by contrast, ends the run.
+    The error concerns a single text, so a run over many texts continues, unlike after an error
+    about a wrong setting.
     """
 
     exit_code = 2
@@ -132,9 +133,9 @@ class UnreadableReplyError(ProviderError):
     """A model replied, but not in the requested form.
 
     ``reason`` can be sent back to the model if ``again`` says that a second attempt may help.
-    ``reply`` is untrusted and not part of the message. If ``by_form`` is True, the cause may be the
-    way in which JSON was requested. If ``formless`` is True, the reply contained words, but no JSON
-    of the requested form.
+    ``reply`` is untrusted and not part of the message. If ``by_form`` is True, the cause may be how
+    JSON was requested. If ``formless`` is True, the reply contained words, but no JSON of the
+    requested form.
     """
 
     failure = FailureKind.UNREADABLE
@@ -168,7 +169,7 @@ class UncheckedAnswerError(ConflictScoreError):
 class BudgetError(ConflictScoreError):
     """The budget of a run is used up. Nothing failed, and finished work is kept.
 
-    ``spent`` and ``limit`` are numbers of calls or numbers of tokens, depending on ``kind``.
+    ``spent`` and ``limit`` count calls or tokens, depending on ``kind``.
     """
 
     exit_code = 3
@@ -184,12 +185,12 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of our own error, or only the type of another; that may quote a key."""
+    """Return the message of one of our errors; of others, which may quote keys, only the type."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 
 def scrubbed(text: str, *secrets: str) -> str:
-    """Return a message of a server or library, made safe to show: one short line without secrets.
+    """Make a message of a server or library safe to show: one short line without secrets.
 
     The given secrets, and anything that looks like a key, are replaced by ``[secret]``.
     """

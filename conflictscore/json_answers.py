@@ -15,10 +15,11 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")
 # Numbers with commas between thousands, which JSON does not allow but models write.
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-# Limits on untrusted text, far above what answers contain. The depth also bounds the recursion, and
-# the length of a key bounds the pointers, which repeat the keys of all enclosing objects.
-_LONGEST_NUMBER = 40  # characters
-_MOST_DEPTH, _LONGEST_KEY = 32, 200  # levels; characters
+# Limits on untrusted text, far above what answers contain: lengths in characters, and the levels of
+# nesting. The depth also bounds the recursion, and the length of a key bounds the pointers, which
+# repeat the keys of all enclosing objects.
+_LONGEST_NUMBER = 40
+_MOST_DEPTH, _LONGEST_KEY = 32, 200
 _PATTERNS = ('"pattern"', '"patternProperties"')
 
 
@@ -30,15 +31,15 @@ class JsonValue(NamedTuple):
     end: int
 
 
-# several steps of a run ask for the values of the same one or two answers
+# several steps of a run read the same one or two answers
 @lru_cache(maxsize=8)
 def json_values(answer: str) -> tuple[JsonValue, ...] | None:
     """Return the values of a JSON object or array, in order, or None if the answer is neither.
 
-    The answer may be in a code block. An array that contains no text, object or array may be a
-    citation, such as [2], so it does not count as an answer in JSON. ``null`` is not a value. If
-    the answer is nested more than 32 levels deep, or has a key of about 200 characters or more, no
-    values are returned.
+    The answer may be in a code block. An array without a string, object or array may be a citation,
+    such as [2], so it does not count as a JSON answer. ``null`` is not a value. No values are
+    returned if the answer is nested more than 32 levels deep, or has a key of about 200 characters
+    or more.
     """
     text = inside_of(answer)
     if text.lstrip()[:1] not in ("{", "["):
@@ -71,7 +72,7 @@ def inside_of(answer: str) -> str:
 
 
 def said_by(literal: str) -> str:
-    """Return the text that a JSON literal stands for, without quotes and escapes."""
+    """Return the text of a JSON literal, without quotes and escapes."""
     value = json.loads(literal)
     return value if isinstance(value, str) else literal
 
@@ -79,7 +80,7 @@ def said_by(literal: str) -> str:
 def value_in(reply: str, answer: str, start: int) -> str:
     """Return the part of a reply that corresponds to the value at offset ``start`` of an answer.
 
-    If the reply is JSON too, that is the value at the same JSON pointer. Otherwise it is the whole
+    If the reply is JSON too, this is the value at the same JSON pointer; otherwise, it is the whole
     reply.
     """
     pointer = next((v.pointer for v in json_values(answer) or () if v.start == start), None)
@@ -90,7 +91,7 @@ def value_in(reply: str, answer: str, start: int) -> str:
 
 
 def new_literal(literal: str, text: str) -> str | None:
-    """Return the JSON literal for a text that replaces a value, or None if the type would differ.
+    """Return a text as the JSON literal that replaces a value, or None if the type would differ.
 
     An integer can only be replaced by an integer. A boolean cannot be replaced.
     """
@@ -107,11 +108,11 @@ def new_literal(literal: str, text: str) -> str | None:
 
 
 def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
-    """Return a check that says why an answer violates a JSON schema, or None if it is valid.
+    """Return a function that says why an answer violates a JSON schema (None if it is valid).
 
     Without a schema, the function only checks that the answer is JSON. References in a schema are
-    not fetched. A schema with patterns accepts no answer, since patterns may take any amount of
-    time.
+    not fetched. A schema with patterns accepts no answer, since matching patterns may take any
+    amount of time.
     """
 
     def check(answer: str) -> str | None:
@@ -137,7 +138,7 @@ def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
 
 
 class _TooDeepError(Exception):
-    """The values of a text cannot be located: it is nested too deeply, or a key is too long."""
+    """A text's values cannot be located: it is nested too deeply, or has too long a key."""
 
 
 def _values_inside(

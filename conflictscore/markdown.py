@@ -1,7 +1,7 @@
-"""Reads Markdown answers: finds passages, locates claims, and decides what may replace them.
+"""Reads Markdown answers: finds passages, locates claims, and decides what may replace a passage.
 
-Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged. This
-includes line ends, code, tables, links and citations.
+Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged,
+including line ends, code, tables, links and citations.
 """
 
 import re
@@ -28,13 +28,15 @@ _PIPE = re.compile(r"(?<!\\)\|")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
-_NEARBY = 200  # how many characters before a block are searched for a blank line
-_LEAST_TELLING = 15  # a passage of at least this length does not occur twice by chance
+# How far before a block to look for a blank line, in characters.
+_NEARBY = 200
+# A passage of at least this many characters does not occur twice by chance.
+_LEAST_TELLING = 15
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
 """How many words at the end of a replacement are compared with the text that follows it. A single
-common word may be shared by chance."""
-# A replacement may be 3 times as long as its passage, and 400 characters longer, so that a short
-# passage can become a sentence that names both sides. The limits were chosen, not measured.
+word may be the same by chance."""
+# A replacement may be 3 times as long as its passage plus 400 characters, so that a short passage
+# can become a sentence that names both sides. The limits were chosen, not measured.
 _GROWTH, _ROOM = 3, 400
 
 # The number of a list item, perhaps within a quotation or another list.
@@ -44,8 +46,8 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Apply the parser's list rule, but do not read "12. Mai 1932" as item 12 of a list.
 
-    A number only begins a list item if it belongs to a sequence. Either it is 0 or 1 and a later
-    line begins with the next number, or an earlier line begins with the preceding number.
+    A number begins a list item only if it belongs to a sequence: it is 0 or 1 and a later line
+    begins with the next number, or an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():
@@ -62,9 +64,9 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
     return list_block(state, line, end, silent)
 
 
-# Only the block structure is needed, and inline markup would cost most of the time.
+# Only the block structure is needed, and parsing inline markup would take most of the time.
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
-# The blocks that a list may interrupt are those of the rule that is replaced.
+# A list may interrupt the same blocks as with the rule that is replaced.
 _parser.block.ruler.at(
     "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
 )
@@ -84,7 +86,7 @@ class Passage(NamedTuple):
     It includes adjoining white space, or whole lines that contain nothing else."""
 
 
-@lru_cache(maxsize=8)  # several steps of a run divide the same one or two answers
+@lru_cache(maxsize=8)  # several steps of a run split the same one or two answers
 def passages(answer: str) -> tuple[Passage, ...]:
     """Return the passages of an answer in order, without surrounding space and block marks."""
     if (values := json_values(answer)) is not None:
@@ -113,8 +115,8 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
     ``opening`` holds the words with which the passage should begin. If exactly one passage contains
     these words unchanged, the function returns that passage. Otherwise it returns the passage that
-    shares the most words with the claim; rare words weigh more. It returns None if no passage
-    shares a word with the claim.
+    shares the most words with the claim; rare words weigh more. It returns None if no passage has a
+    word in common with the claim.
     """
     candidates = passages(answer)
     numbers = _opened_by(opening, answer) or range(len(candidates))
@@ -149,7 +151,7 @@ def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, flo
 
 
 def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
-    """Return the weight of each word. The fewer passages contain a word, the more it weighs."""
+    """Return the weight of each word: the fewer passages contain it, the more it weighs."""
     spread = Counter(chain.from_iterable(words))
     return {word: log(1 + len(words) / count) for word, count in spread.items()}
 
@@ -195,7 +197,7 @@ _BROKEN = "it would break the answer's Markdown"
 
 
 def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
-    """Return an answer in which each change (start, end, text) has replaced a part."""
+    """Return the answer with each change (start, end, text) made."""
     pieces, at = list[str](), 0
     for start, end, text in sorted(changes):
         pieces += [answer[at:start], text]
@@ -204,9 +206,9 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
 
 
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
-    """Return whether a replacement repeats another sentence, or the beginning of the text after it.
+    """Return whether a replacement repeats a different sentence, or the start of the text after it.
 
-    The second case happens if a sentence was split in the wrong place. The replacement is the whole
+    The second case happens if a sentence was split in the wrong place: the replacement is a whole
     sentence, and the second half of the old sentence would follow it.
     """
     old = _sentences_in(answer[passage.start : passage.end])
@@ -273,7 +275,7 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _end_of_gap(text: str, start: int, end: int) -> int:
-    """Return the end of a block, with its final blank lines if blank lines precede the block."""
+    """Return the end of a block, including the blank lines after it if a blank line precedes it."""
     gap = _BLANK_LINES.match(text, end)
     begins = start == 0 or text[max(0, start - _NEARBY) : start].splitlines()[-1].strip() == ""
     return gap.end() if gap and begins else end
@@ -292,7 +294,7 @@ def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
 
 
 def _marks(text: str) -> tuple[int, ...]:
-    """Return the counts of unclosed marks; a replacement must have the counts of its passage."""
+    """Return the counts of unclosed marks, the same in a replacement and its passage."""
     return (
         text.count("`") % 2,
         text.count("**") % 2,

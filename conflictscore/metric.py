@@ -1,9 +1,9 @@
 """Computes ConflictScore from labels, by pure functions (paper, section 3, step 3).
 
-Every function takes the claims of one answer with their labels, and reads nothing else. D+ is the
-set of documents that support a claim, and D- the set that contradict it. Pairs without a label
-(UNLABELLED) do not count. Claims without any labelled pair are left out of the means, since nothing
-is known about them.
+The functions depend only on the claims of one answer and their labels. D+ is the set of documents
+that support a claim, and D- the set that contradict it. Pairs without a label (UNLABELLED) do not
+count. Claims without any labelled pair are left out of the means, since nothing is known about
+them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
 document of their group, a group counts once on each side. If ``weights`` (at least 0, by default 1)
@@ -30,10 +30,11 @@ from conflictscore.records import (
 # The default ``{}`` of parameters below is safe: no function changes a mapping that it gets.
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
-"""Tolerated share of unreadable replies if both sides occur: at most as many as readable ones."""
+"""Tolerated share of unreadable replies among those counted in :func:`biased`, if both sides
+occur."""
 _FEW_LOST = 0.1
-"""Tolerated share of unreadable replies if one side never occurs. It is smaller, since the lost
-replies may be exactly those of the missing side. Both limits were chosen, not measured."""
+"""The same if one side never occurs. It is smaller, since the lost replies may be exactly those of
+the missing side. Both limits were chosen, not measured."""
 
 
 def contradiction_share(
@@ -50,10 +51,10 @@ def conflictscore_count(
 ) -> float | None:
     """Return CS-C: the share of claims with evidence on both sides, from 0 to 1; lower is better.
 
-    With weights, the largest weight on the weaker side of a claim is divided by the largest weight
-    on its stronger side. So a claim that is supported with weight 1 and contradicted with weight .1
-    counts as a tenth of a conflict. The score is None if no pair was labelled, for example because
-    the answer has no claims.
+    With weights, each claim counts by the largest weight on its weaker side, divided by the largest
+    weight on its stronger side. So a claim that is supported with weight 1 and contradicted with
+    weight 0.1 counts as a tenth of a conflict. The score is None if no pair was labelled, for
+    example because the answer has no claims.
     """
     return _mean([_conflict(claim, weights) for claim in _scored(claims, weights)])
 
@@ -112,10 +113,10 @@ def disputed_claims(
     """Return the numbers of the claims that are disputed under a policy, most important first.
 
     Claims are ordered by |D+| + |D-|, then by |D-|, then by position. So a main claim with nine
-    documents comes before an aside on which two documents disagree. Copies in ``duplicate_of``
-    count once in this order. ``duplicates`` (default: ``duplicate_of``) maps each copy to its
-    original; a copy does not count as a second document against a claim. The two differ if copies
-    vote, but are still no second source.
+    documents comes before an aside on which two documents disagree. For this order, a document and
+    its copies in ``duplicate_of`` count once. ``duplicates`` (default: ``duplicate_of``) also maps
+    copies to originals, and says which documents do not count as a second document against a claim.
+    The two differ if copies vote, but are not independent sources.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
@@ -138,8 +139,8 @@ def conflict_report(
 ) -> ConflictReport:
     """Compute the scores of one answer from its labels.
 
-    There are no scores, and ``error`` says why, if too many of the judge's replies were unusable
-    (see :func:`biased`). There are no scores and no error if no pair has a label.
+    If too many of the judge's replies were unusable (see :func:`biased`), there are no scores, and
+    ``error`` says why. If no pair has a label, there are no scores and no error.
 
     ``duplicates`` maps each near-duplicate to the first document of its group. A group counts once
     on each side, unless ``duplicates_vote`` is set. ``policy`` says which claims are disputed. The
@@ -174,10 +175,10 @@ def conflict_report(
 
 
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
-    """Return why the readable labels may be a biased sample, or None if nothing suggests it.
+    """Return why the readable labels may be a biased sample, or None if they seem not to be.
 
-    Replies are seldom unreadable at random. For example, a model that writes "SUPPORTED" loses
-    every pair with that label, and the answer would be scored as if it had no support.
+    Which replies are unreadable is seldom random. For example, a model that writes "SUPPORTED"
+    loses every pair with that label, and the answer would be scored as if it had no support.
 
     So there is no score in two cases. First, unreadable replies outnumber the replies that support
     or contradict a claim. Second, one of these two labels never occurs, and there are at least two
@@ -188,10 +189,10 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
     sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
-    if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score in any case
+    if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score anyway
         return None
     share = len(lost) / (len(lost) + sides.total())
-    # a single unreadable reply may be an accident
+    # a single unreadable reply may be due to chance
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None
@@ -213,7 +214,7 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
     compared pair by pair; the first pair that differs decides. So a well-supported aside cannot
     make up for a bad claim. The mean must not fall either. A passage without claims counts as one
-    claim that no document mentions. On a tie, the old passage stays.
+    claim that no document mentions. On a tie, the old passage is kept.
     """
     old, new = sorted(before) or [0.0], sorted(after) or [0.0]
     no_worse = fsum(new) / len(new) >= fsum(old) / len(old)
@@ -237,7 +238,7 @@ def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """Return the total weight (default 1 each); of copies, only the largest weight is added."""
+    """Return the documents' total weight (default 1 each); of copies, only the largest counts."""
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)
@@ -246,7 +247,7 @@ def worth(
 
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
-    """Return how far the claim is in conflict: the weaker side's weight over the stronger one's."""
+    """Return how far a claim is in conflict: its weaker side's weight over its stronger side's."""
     sides = (claim.supports, claim.contradicts)
     largest = [max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides]
     return min(largest) / max(largest) if all(largest) else 0.0

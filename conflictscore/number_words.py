@@ -87,7 +87,7 @@ NUMBER_WORD = (
     r"(?![^\W\d_]|-\w*(?:first|second|third|th)\b|-(?:vingt|dix|et)"
     r"|-(?:un|deux|trois|quatre|cinq|six|sept|huit|neuf)\b| (?:et|y) un| y [dtcsoqn])"
 )
-"""Pattern of a number in words below ten thousand; magnitudes such as "million" may follow."""
+"""Pattern for numbers in words, below ten thousand; magnitudes such as "million" may follow."""
 NUMBER_WORDS = frozenset(_COUNTED) - {"one"}  # "one" is mostly a pronoun
 """The words, in lower case, with which a number in words can begin."""
 

@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.text import Text
 
 _TENTHS = 10
-_LINE_SECONDS = 60.0  # longest time between two lines in a log
+_LINE_SECONDS = 60.0  # maximum time between two lines in a log
 
 
 class CountBar:
@@ -70,7 +70,7 @@ class CountBar:
 
 
 def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
-    """Return a bar with a description, the count and the time left; it disappears when it stops."""
+    """Return a bar with a description, count and remaining time; it disappears when it stops."""
     counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
     return _bar(console, *counted_columns, visible=visible)
 
@@ -84,7 +84,7 @@ def _bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
 def transfer(console: Console, title: str, size: int) -> Iterator[Callable[[str, int, int], None]]:
     """Show the progress of a transfer.
 
-    A terminal shows one bar that is redrawn. A log gets a line per stage and per minute.
+    A terminal shows one bar that is redrawn. A log gets a line for each stage, and one each minute.
 
     Yields:
         A function to call with the stage, the bytes done, and the total bytes.

@@ -1,4 +1,4 @@
-"""Finds the proxy and the certificates that environment variables set for calls to an endpoint."""
+"""Finds the proxy and certificates for calls to an endpoint, from environment variables."""
 
 import ssl
 from contextlib import suppress
@@ -22,8 +22,8 @@ _FORM = "http://HOST:PORT, or https, socks5 or socks5h instead of http"
 def proxy_for(url: str) -> str | None:
     """Return the proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    A client looks up the proxy only for the endpoint that it calls. A proxy that it does not use,
-    such as a SOCKS proxy whose package is missing, must not cause an error.
+    A client looks up the proxy only for the endpoint that it calls, since a proxy that it does not
+    use must not cause an error (for example, a SOCKS proxy whose package is missing).
 
     Raises:
         ConfigurationError: The proxy's address cannot be read.
@@ -48,7 +48,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
-    """Return whether NO_PROXY lists a network, such as ``10.0.0.0/8``, with the host's address."""
+    """Return whether NO_PROXY lists a network that contains the host, such as ``10.0.0.0/8``."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -61,7 +61,7 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
 
 
 def through_proxy(url: str, status: str = "") -> str:
-    """Return the end of an error message, about the proxy of a URL; empty if it has no proxy.
+    """Return the end of an error message, on the proxy of a URL; empty if it has no proxy.
 
     ``status`` is the HTTP status with which the proxy refused to connect, if it did.
     """
@@ -71,7 +71,7 @@ def through_proxy(url: str, status: str = "") -> str:
 
 
 def by_proxy(url: str) -> str:
-    """Return a phrase that names the proxy of a URL in a message; empty if it has no proxy."""
+    """Return the phrase for messages that names a URL's proxy; empty without a proxy."""
     proxy = None
     with suppress(ConfigurationError):
         proxy = proxy_for(url)

@@ -1,4 +1,4 @@
-"""Finds words in any script, with or without spaces, and unifies spellings that mean the same."""
+"""Finds words in any script, with or without spaces, and unifies equivalent spellings."""
 
 import re
 import unicodedata
@@ -26,9 +26,10 @@ WORD_CHARACTER = (
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 # A character of a script without spaces, or a word.
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
-_SCRIPT_LETTERS = 200  # a text's script is determined from this many letters, to save time
-# Marks that may be written or left out without changing the word. Vowel signs of Indic scripts are
-# not among them, since they are never optional.
+# To save time, a text's script is determined from this many letters.
+_SCRIPT_LETTERS = 200
+# Marks that may be left out without changing the word. Vowel signs of Indic scripts are not
+# included, since they are never optional.
 _ACCENTS = (
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
     "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
@@ -61,13 +62,13 @@ _ALIKE = str.maketrans(
 )
 """Replacements for look-alike characters, for other forms of letters and digits, and for invisible
 characters. Superscript digits stay distinct, since 10⁶ is not 106."""
-# Only clusters of up to 4 characters (a letter with its marks) are cached; longer ones are rare,
+# Only clusters (letters with their marks) of up to 4 characters are cached; longer ones are rare,
 # and hostile text could fill the cache with them.
 _LONGEST_KEPT = 4
 
 
 class Folded(NamedTuple):
-    """A folded text, with the span of the original text that each of its characters comes from."""
+    """A folded text, and for each character, the span of the original text that it comes from."""
 
     text: str
     starts: range | list[int]
@@ -82,7 +83,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def fold(text: str) -> str:
-    """Return a text in a form in which spellings that mean the same are equal.
+    """Return a text in a form in which equivalent spellings are the same.
 
     Folding removes differences of case, accents, optional vowel signs (Arabic, Hebrew), Unicode
     form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. It also
@@ -113,7 +114,7 @@ def folded(text: str) -> Folded:
 
 
 def _fold_cluster(text: str) -> str:
-    # fold case and look-alikes twice, since each normalization can produce new capitals and
+    # fold case and look-alikes twice, since normalization can produce further capitals and
     # look-alikes
     apart = unicodedata.normalize("NFKD", text.casefold().translate(_ALIKE))
     return unicodedata.normalize("NFC", _ACCENT.sub("", apart)).casefold().translate(_ALIKE)
@@ -123,7 +124,7 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 
 def words_in(text: str) -> list[str]:
-    """Return the case-folded words of a text, or its characters in scripts without spaces."""
+    """Return the case-folded words of a text; in scripts without spaces, its characters."""
     words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
     return words
 
@@ -132,13 +133,13 @@ def terms_in(text: str) -> list[str]:
     """Return the terms by which texts are compared: their folded words, in order.
 
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
-    word. This is usual if there is no dictionary.
+    word. This is common practice without a dictionary.
     """
     return _WORD.findall(spaced_out(fold(text)))
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return each text's distinct terms (see :func:`terms_in`). This is fast if all are ASCII."""
+    """Return each text's distinct terms (see :func:`terms_in`), quickly if all texts are ASCII."""
     if "".join(texts).isascii():
         return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
@@ -156,7 +157,7 @@ def _pairs(run: re.Match[str]) -> str:
 
 
 def script_of(text: str) -> str:
-    """Return Unicode's name for the script of most letters, such as LATIN; "" without letters."""
+    """Return Unicode's name for the script of most letters, such as LATIN; "" if there are none."""
     letters = islice(filter(str.isalpha, text), _SCRIPT_LETTERS)
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in letters)
     return scripts.most_common(1)[0][0] if scripts else ""

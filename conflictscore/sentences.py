@@ -2,8 +2,8 @@
 
 The same splitter is used for passages of answers, windows of documents, and displayed evidence. A
 revision replaces one sentence. If the sentence were cut in the wrong place, half of it would stay
-next to its replacement, whereas a passage that is too long does no harm. So a full stop that may
-belong to an abbreviation or an ordinal only ends a sentence if the next word often opens sentences.
+next to its replacement, whereas too long a passage does no harm. So a full stop that may belong to
+an abbreviation or an ordinal ends a sentence only if the next word often opens sentences.
 
 Libraries do worse on the hard texts of ``tests/test_sentences.py``: sentencex splits 87 of 137 of
 them correctly (docs/findings/reading.md). The time taken is linear in the length of the text.
@@ -40,7 +40,7 @@ _NEVER_ENDS = re.compile(
     r")$"
 )
 """Abbreviations that never end a sentence, because a name or an explanation follows them. "Yes" and
-"No" are included, since they belong to the sentence that follows. This list and the next ones were
+"No" are included, since they stay with the sentence that follows. This list and the next ones were
 written by hand, and the texts of ``tests/test_sentences.py`` check them."""
 _MAY_END = frozenset(
     """
@@ -53,25 +53,25 @@ _MAY_END = frozenset(
 )
 """Abbreviations that end a sentence only if the next word often opens sentences."""
 _NO_SURE_ENDS = ("circa", "pprox", "essrs", *(word[-5:] for word in _MAY_END if len(word) > 4))
-"""The last five letters of the abbreviations that have at least five letters."""
+"""The last five letters of abbreviations with at least five letters."""
 _END = re.compile(
     rf"\.(?<=[a-z]{{5}}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{{5}}\.)"
     rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_END_AT_ANY_MARK}"
 )
 """A possible end of a sentence. A match without the group ``surely`` is examined further.
 
-A full stop surely ends a sentence if at least five lower-case letters precede it and a capital
-follows, unless the word is one of a few abbreviations or has no vowel.
+A full stop certainly ends a sentence if at least five lower-case letters precede it and a capital
+follows, unless the word is one of a few abbreviations or its last five letters are consonants.
 """
-# Units have no vowel either, but are written without a full stop, so one after them ends a
-# sentence.
+# Units have no vowel either, but are written without a full stop, so a full stop after a unit ends
+# a sentence.
 _UNITS = frozenset(("km", "cm", "mm", "kg", "mg", "ml", "hz", "kb", "mb", "gb", "lb", "hp", "kw"))
 _VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
 _LONGEST_NEVER_ENDING = 10
-"""No match of ``_NEVER_ENDS`` is longer, including the character before the abbreviation."""
+"""Maximum length of a match of ``_NEVER_ENDS``, including the character before the abbreviation."""
 _SHORT, _LONGEST_ABBREVIATION = 4, 5
-"""Numbers of letters. Most words of up to four letters before a number are abbreviations, such as
-"obr. 3". An abbreviation without a vowel has at most five letters."""
+"""Lengths in letters. Most words of up to four letters before a full stop and a number are
+abbreviations, such as "obr. 3". An abbreviation without a vowel has at most five letters."""
 _LONGEST_ORDINAL = 3  # digits; a number of four digits is a year, which may end a sentence
 _ROMAN = re.compile("[IVXLC]{2,}")
 # Letters with full stops between them, such as "U.S" in "U.S.".
@@ -84,8 +84,8 @@ _NUMBERED = re.compile(
     r"|[Ii]nfluenza|[Nn]umber|[Vv]ersion|[Ff]igure|[Tt]able|[Ss]tep|[Dd]ay|[Ww]eek|[Ss]core)"
     r" (?:[A-Z]{1,5}|\d{1,3})$"
 )
-"""A word and a number or letter that belongs to it, so that it is neither an initial nor an
-ordinal: "World War I", "vitamin C", "grade 2"."""
+"""A word with a number or letter that belongs to it, and so is neither an initial nor an ordinal:
+"World War I", "vitamin C", "grade 2"."""
 _FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(
@@ -140,7 +140,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return the offsets at which sentences and lines of a text begin, ascending from 0."""
+    """Return the offsets at which the sentences and lines of a text begin, ascending from 0."""
     starts, last = [0], 0
     for line in _LINE.finditer(text):
         begin = line.start()
@@ -162,9 +162,9 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 
 
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
-    """Return whether a mark is inside a sentence although no lower-case letter follows it."""
+    """Return whether a full stop is inside a sentence although no lower-case letter follows it."""
     at = match.start()
-    if match[0].rstrip("*_") != ".":  # abbreviations contain no other mark
+    if match[0].rstrip("*_") != ".":  # only a full stop can end an abbreviation
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)

@@ -61,7 +61,7 @@ through ``--set NAME=VALUE``."""
 
 @dataclass(frozen=True)
 class Declaration:
-    """The properties that a setting declares in addition to its name, type, range and default.
+    """What a setting declares in addition to its name, type, range and default.
 
     Attributes:
         help: The help text, in one paragraph. It omits the default if that is a plain value.
@@ -109,7 +109,7 @@ def _read_trust(value: Any) -> "TrustTable | None":
 
 
 def _read_list(value: Any) -> tuple[Any, ...]:
-    # a string is refused, although it is a collection of letters
+    # a string is refused, although it is a collection
     if not isinstance(value, Collection) or isinstance(value, str):
         raise ValueError("no list")  # noqa: TRY004 - like every refusal of a setting
     return tuple(value)
@@ -293,7 +293,7 @@ class DeclaredSettings:
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """Return the names to choose from; empty if the setting is not a choice of names."""
+        """Return the names to choose from; empty if the setting is not a choice among names."""
         return _choices(name)
 
     @classmethod

@@ -26,7 +26,7 @@ ScoringSettings = _keywords(
 
 
 _OBJECTS = ("labeler", "prompts", "trust")
-"""Settings that may hold objects of this package, which pydantic cannot dump with the model."""
+"""Settings that may hold objects of this package, which pydantic cannot dump."""
 _FIELDS: Any = {
     name: (
         SkipValidation[Any],  # already validated by Settings

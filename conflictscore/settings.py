@@ -53,7 +53,7 @@ class Settings(DeclaredSettings):
             object.__setattr__(self, name, stored_value)
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
-        """Return a copy with changed settings. A change of ``effort`` does not apply its preset."""
+        """Return a copy with changed settings. Changing ``effort`` does not apply the preset."""
         all_settings: dict[str, Any] = {name: getattr(self, name) for name in self.names()}
         all_settings |= changes
         return Settings(**all_settings)
@@ -85,7 +85,7 @@ rules. It means the same in every entry point and in benchmarks."""
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
-    """Return the message about an unknown setting, with the most similar name and all settings."""
+    """Return the message about an unknown setting, with the most similar name and all names."""
     all_names = list(names)
     near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""

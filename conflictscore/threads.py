@@ -45,25 +45,25 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def on_event_loop() -> bool:
-    """Return whether an event loop runs in this thread. File reads must not block such a loop."""
+    """Return whether an event loop runs in this thread; if so, file access must not block it."""
     return running_loop() is not None
 
 
 LONG_CHARS = 20_000
-"""A text with more characters, or a request's body with more bytes, is read away from the event
-loops that serve others. Shorter texts block them too briefly to matter."""
+"""A text with more characters, or a request body with more bytes, is not read on an event loop that
+serves other work. A shorter text blocks the loop too briefly to matter."""
 
 
 _home: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("conflictscore_home", default=None)
 
 
 async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
-    """Run a coroutine that reads long texts on a separate event loop in another thread.
+    """Run a coroutine that reads long texts on a separate event loop in a different thread.
 
     The caller's loop is not blocked. Objects that belong to the caller's loop, such as async
-    clients, must be awaited through :func:`on_home_loop`. A cancelled caller
-    does not wait for the coroutine. A coroutine that already runs on a separate loop stays there.
-    Loops of this kind compute in turn (:class:`~conflictscore.cpu_turns.Turns`).
+    clients, must be awaited through :func:`on_home_loop`. A cancelled caller does not wait for the
+    coroutine. A coroutine that already runs on a separate loop stays there. Separate loops compute
+    in turn (:class:`~conflictscore.cpu_turns.Turns`).
     """
     if on_separate_loop():
         return await work
@@ -120,9 +120,9 @@ async def on_home_loop(work: Callable[[], Awaitable[Out]]) -> Out:
 async def in_thread(work: Callable[[], Out]) -> Out:
     """Run a function in a daemon thread, with the context variables of the caller.
 
-    If the caller is cancelled, it stops waiting at once, while the function runs on. The event
-    loop's default executor is unsuitable: a closing loop waits for the executor's threads, so a
-    server that does not answer would block the end of a run, even after Ctrl-C.
+    A cancelled caller stops waiting at once, while the function keeps running. The event loop's
+    default executor is unsuitable: a closing loop waits for the executor's threads, so a server
+    that does not answer would block the end of a run, even after Ctrl-C.
     """
     done: asyncio.Future[Out] = asyncio.get_running_loop().create_future()
     work_in_context = thread_callback(partial(copy_context().run, work), done)
@@ -136,7 +136,7 @@ async def in_thread(work: Callable[[], Out]) -> Out:
 
 
 def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
-    """Make a blocking function run in another thread if it is called in an event loop's thread.
+    """Make a blocking function run in a different thread if it is called in an event loop's thread.
 
     Use it for synchronous entry points that open files. The caller waits in any case, but hosts
     such as ``langgraph dev`` refuse file access in the thread of their event loop.
@@ -153,7 +153,7 @@ def off_loop(function: Callable[P, Out]) -> Callable[P, Out]:
 
 
 def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
-    """Return a function that does the work once, and returns the same object on every call.
+    """Return a function that does the work once, and then always returns the same object.
 
     All threads may call it.
     """
@@ -183,7 +183,7 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
                 said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
                 said.__cause__ = error
             settle = partial(done.set_exception, said)
-        with suppress(RuntimeError):  # raised if the loop is closed
+        with suppress(RuntimeError):  # raised if the loop is already closed
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
         if ended is not None and not isinstance(ended, Exception):
             raise ended
@@ -199,7 +199,7 @@ _deadline: ContextVar[tuple[float, float] | None] = ContextVar(
 
 @contextmanager
 def deadline(left: float | None, budget: float | None) -> Iterator[None]:
-    """Set a deadline for the block, and for tasks and threads that are started in it.
+    """Set a deadline for the block, and for tasks and threads started in it.
 
     The deadline is ``left`` seconds from now. ``budget`` is the time limit of the whole run in
     seconds, which error messages mention.
@@ -215,8 +215,8 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
 async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     """Stop the block at the current deadline, if there is one.
 
-    ``who`` is the name of the model or search in the error. The last entry of ``waits`` says why
-    the call was waiting to be retried.
+    ``who`` names the model or search in the error. The last entry of ``waits`` says why the call
+    was waiting to be retried.
 
     Raises:
         ProviderError: The deadline has passed.
@@ -246,10 +246,10 @@ async def together() -> AsyncIterator[
 ]:
     """Open a task group that raises a plain error instead of an exception group.
 
-    If several tasks fail, the most important error is raised. An interrupt of LangGraph comes
-    first, then an error of another library, and last an error of this package. A used-up budget
-    does not cancel other tasks, since calls in flight are already paid for and further calls fail
-    by themselves. Its error is raised after all tasks have ended.
+    If several tasks fail, the most important error is raised: an interrupt of LangGraph before an
+    error of a different library, and both before an error of this package. A used-up budget does
+    not cancel other tasks, since calls in flight are already paid for and further calls fail by
+    themselves. The budget error is raised after all tasks have ended.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None

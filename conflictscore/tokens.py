@@ -1,8 +1,8 @@
 """Counts the tokens of a prompt before a call, without network access.
 
-tiktoken would download its vocabularies on first use, without a timeout. Counts only serve to fit
-prompts into context windows. So a vocabulary is used only if it is already on this machine.
-Otherwise the count is estimated.
+tiktoken would download its vocabularies on first use, without a timeout. Counts are only used to
+fit prompts into context windows. So if the vocabulary is not already on this machine, the count is
+estimated.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
 
 class _Vocabulary(NamedTuple):
-    """The two functions of a vocabulary, from tiktoken or quicktok, that are needed here."""
+    """The two functions of a tiktoken or quicktok vocabulary that are needed here."""
 
     encode: Callable[[str], list[int]]
     bytes_of: Callable[[int], bytes]
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text, or estimate their number if the vocabulary is missing."""
+    """Count the tokens of a text; estimate the count if the vocabulary is missing."""
     encoded = text.encode(errors="replace")  # a lone surrogate cannot be encoded
     tokens = _encode(encoded)
     return ceil(len(encoded) / _BYTES_PER_TOKEN) if tokens is None else len(tokens)
@@ -44,7 +44,7 @@ def load_vocabulary() -> None:
 
 
 def token_starts(text: str) -> list[int]:
-    """Return the offset in characters of each counted or estimated token, in ascending order.
+    """Return the character offset of each counted or estimated token, in ascending order.
 
     A token that begins inside a multi-byte character gets the offset of that character.
     """
@@ -99,7 +99,7 @@ def _is_cached() -> bool:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     name = hashlib.sha1(_URL.encode(), usedforsecurity=False).hexdigest()
     try:
-        if folder is None:  # no folder for temporary files can be written on a full disk
+        if folder is None:  # if the disk is full, no temporary folder is writable
             folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
         ranks = (Path(folder) / name).read_bytes() if folder else b""
     except OSError:

@@ -15,8 +15,9 @@ default = 1                  # every document that no entry below matches
 "pdf" = 1.5
 ```
 
-The first match decides the weight of a document. Its host is looked up first, then its domain, the
-type in its metadata, and its file type. If none of them is in the table, the default applies.
+The first match decides the weight of a document. Its host is looked up first, then its domain, then
+the type in its metadata, and last its file type. If none of them is in the table, the default
+applies.
 """
 
 import re
@@ -120,7 +121,7 @@ def _file_kind(url: str) -> str:
 
 
 def _type_name(name: str) -> str:
-    """Return a type as it is spelled inside the table: ".PDF" becomes "pdf"."""
+    """Return a type as the table spells it: ".PDF" becomes "pdf"."""
     return name.strip().casefold().removeprefix(".")
 
 
@@ -139,7 +140,7 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
 def _by_host(
     weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
-    """Return the weights by host or domain, with names spelled as in addresses."""
+    """Return the weights by host or domain, with names normalised as in addresses."""
     weights: dict[str, float] = {}
     for raw_name, weight in weights_by_name.items():
         name = raw_name.strip().casefold().removeprefix("www.")

@@ -18,7 +18,7 @@ MAGNITUDES: Mapping[str, float] = {
 }
 """Words and letters that multiply the number before them."""
 SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
-"""Letters that mean a magnitude after an amount with a currency sign, and otherwise a unit."""
+"""Letters that are a magnitude after an amount with a currency sign, and a unit elsewhere."""
 
 _LISTED: Mapping[str, tuple[str, float]] = {
     name: (dimension, factor)

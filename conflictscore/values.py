@@ -1,8 +1,8 @@
 """Functions that read the values in a statement: dates, and numbers with their sign and unit.
 
-"1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. If a number is
-read differently in different countries, as "12.400" is, it has both readings. Two numbers differ
-only if none of their readings agree. So in doubt, two statements say the same.
+"1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
+is read differently in different countries, such as "12.400", has both readings. Two numbers differ
+only if none of their readings agree. So if in doubt, two statements count as equal.
 """
 
 import re
@@ -14,17 +14,18 @@ from typing import NamedTuple
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
-_MOST_COMPARED = 2000  # characters of a statement that are read; statements are far shorter
+# Characters of a statement that are read; statements are far shorter.
+_MOST_COMPARED = 2000
 _SAME = 1e-9  # relative difference that conversion between units can cause
 _ROUNDED = 0.02
-"""The relative difference up to which values in different units, such as "31 m" and "102 feet",
-count as equal, since texts round converted values. The number was chosen by hand."""
+"""Maximum relative difference between values in different units that count as equal, such as "31 m"
+and "102 feet", since texts round converted values. Chosen by hand."""
 
 _MOST_PARTS = 6
-"""How many parts of a version number are read. Each further part is below ``_SAME``."""
+"""How many parts of a version number are read; further parts make a difference below ``_SAME``."""
 
 _UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
-# Words that mean a temperature even without a number before them; German "Grad" is one of them.
+# Words that mean a temperature even without a number before them, such as German "Grad".
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
 
 _MONTHS: Mapping[str, int] = {
@@ -48,9 +49,9 @@ _MONTHS: Mapping[str, int] = {
     )
     for name in names.split()
 }
-# Under IGNORECASE, a pattern matches these letters as if they were usual ones, but ``lower`` does
-# not turn them into usual ones: "APR\u0130L" would be a month that no table has. One letter
-# replaces one letter, so that offsets stay the same.
+# With IGNORECASE, a pattern matches these letters like the usual ones, but ``lower`` does not
+# convert them: "APR\u0130L" would be a month that no table has. Each is replaced by a single
+# letter, so that offsets stay the same.
 _USUAL_LETTERS = str.maketrans(
     {
         "\u0130": "I",  # capital i with a dot
@@ -108,9 +109,9 @@ _MINUS = re.compile(r"minus\s", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _PREFIX_CHARS = 10  # the longest sign and currency before the digits: "minus US$ "
 _LONG_CHARS = 2000  # in longer texts, only places near digits are tried
-# Numbers with separators of thousands, all of the same kind.
+# Numbers with thousands separators, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
-# Numbers as India writes them, such as "1,23,456". A list without spaces can look the same.
+# Numbers with Indian separators, such as "1,23,456". A list without spaces can look the same.
 _LAKHS = re.compile(r"\d{1,2}(?:,\d{2})+,\d{3}")
 
 
@@ -139,17 +140,17 @@ class StatedValue(NamedTuple):
 
     @property
     def is_year(self) -> bool:
-        """Return whether the value is a year, or a plain number that can be a year."""
+        """Return whether the value is a year, or a plain number that may be a year."""
         if self.date is not None:
             return self.date[1:] == (None, None)
         plain = self.dimension is None and not self.unit and len(self.readings) == 1
-        # four digits, but no later than a century ahead: 3500 is seldom a year
+        # four digits, at most a century ahead: 3500 is seldom a year
         return plain and 1000 <= min(self.readings) <= 2100 and self.span[1] - self.span[0] == 4
 
     def is_said_by(self, another: "StatedValue") -> bool:
         """Return whether another value includes this one: "1871" does not include "3 May 1871"."""
         if self.date is None or another.date is None:
-            # a plain year is only one part of a date
+            # a plain year is only a part of a date
             has_more_parts = self.date is not None and self.date[1:] != (None, None)
             return self.agrees(another) and not has_more_parts
         parts = zip(self.date, another.date, strict=True)
@@ -172,7 +173,7 @@ class StatedValue(NamedTuple):
 
     @property
     def _unit_key(self) -> object:
-        """A key that all spellings of the same unit share, such as "km" and "kilometres"."""
+        """A key that is the same for all spellings of a unit, such as "km" and "kilometres"."""
         unit = self.unit.casefold()
         return "f" in unit if self.dimension == "temperature" else UNITS.get(unit, unit)
 
@@ -197,15 +198,15 @@ def _as_year(number: StatedValue) -> tuple[int, None, None] | None:
 
 @lru_cache(maxsize=512)  # the statements of an answer are compared with one another
 def values_in(text: str) -> tuple[StatedValue, ...]:
-    """Return the values of a statement, in order; a statement that is too long is cut."""
+    """Return the values in a statement, in order; the end of a very long statement is ignored."""
     return all_values_in(text[:_MOST_COMPARED])
 
 
 def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
-    """Return the values of a statement that its question does not state.
+    """Return the values in a statement that are not in its question.
 
-    A date is included even if the question states its year. A number that occurs more often in the
-    statement than in the question is included, as in "The Osk 200 race has 200 laps".
+    A date is included even if the question states its year. So is a number that occurs more often
+    in the statement than in the question, as in "The Osk 200 race has 200 laps".
     """
     of_question, new = [*values_in(question)], list[StatedValue]()
     for each in values_in(text):
@@ -250,9 +251,9 @@ def _dates(text: str) -> Iterator[StatedValue]:
 
 
 def _near_digits(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of ``_NUMBER``, without trying places that are far from any digit.
+    """Yield the matches of ``_NUMBER``, without trying positions that are far from any digit.
 
-    A search that tries each place of a long text blocks all other threads until it ends.
+    A search that tries every position of a long text blocks all other threads until it ends.
     """
     position = 0
     while digit := _DIGIT.search(text, position):
@@ -270,11 +271,11 @@ class _Amount(NamedTuple):
     magnitude: float = 1.0
     dimension: str | None = None
     unit: str = ""
-    factor: float = 1.0  # from the unit to the base unit of its dimension
+    factor: float = 1.0  # converts the unit to the base unit of its dimension
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    """Yield the numbers in digits, and then those in words."""
+    """Yield the numbers written in digits, then those written in words."""
     is_long = len(text) > _LONG_CHARS
     for match in _near_digits(text) if is_long else _NUMBER.finditer(text):
         yield _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
@@ -292,7 +293,7 @@ def _numbers(text: str) -> Iterator[StatedValue]:
 
 
 def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bool) -> StatedValue:
-    """Return the number that a match states, with sign, currency, magnitude and unit.
+    """Return the number in a match, with its sign, currency, magnitude and unit.
 
     Temperatures are converted to degrees Celsius.
     """
@@ -320,8 +321,8 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 def _amount_behind(match: re.Match[str]) -> _Amount:
     """Return the magnitude and unit of a number; the word after it may be either, or neither.
 
-    The pattern puts the first word into the group ``magnitude``, whatever it is. If it is no
-    magnitude, it is tried as the unit.
+    The pattern puts the first word into the group ``magnitude``, whatever it is. A word that is no
+    magnitude is tried as a unit.
     """
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])
@@ -332,7 +333,7 @@ def _amount_behind(match: re.Match[str]) -> _Amount:
     elif word:
         unit_group = "magnitude"
     unit = match[unit_group]
-    if match["currency"] and unit in SHORT_MAGNITUDES:  # "£5m" is no length
+    if match["currency"] and unit in SHORT_MAGNITUDES:  # "£5m" is not a length
         return _Amount(match.end(unit_group), SHORT_MAGNITUDES[unit])
     if not unit or unit.casefold() not in UNITS:
         return _Amount(end, magnitude)
@@ -341,7 +342,7 @@ def _amount_behind(match: re.Match[str]) -> _Amount:
 
 
 def _readings(digits: str) -> frozenset[float]:
-    """Return the readings of digits; there are two if the only separator precedes three digits."""
+    """Return the possible numbers; there are two if the only separator precedes three digits."""
     if digits.isdecimal():
         return frozenset([float(digits)])
     plain = re.sub(rf"[{_SPACE}'\u2019]", "", digits)

@@ -16,7 +16,8 @@ from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
 _FIRST_ID, _IDS = 100, 450  # ids from 100 to 549
-_MORE_IDS = 2  # possible ids for each text if there are more than 450 texts
+# Number of possible ids for each text if there are more than 450 texts.
+_MORE_IDS = 2
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
 # claims, and prompts about it begin in the same way.
 _CLAIM_TOKENS = 256

@@ -101,7 +101,8 @@ _ENDS = (
     "<|end_of_solution|>",
 )
 """Chat-template tokens that servers leave in a reply."""
-_MOST_ENDS = 4  # maximum number of chat-template tokens that are removed from the end of a reply
+# Maximum number of chat-template tokens that are removed from the end of a reply.
+_MOST_ENDS = 4
 # A tag around a whole reply.
 _WRAPPER = re.compile(
     r"<(?P<name>(?:final_?)?answer|final|output|response|reply|result|claims)>(?P<inside>.*)"

@@ -58,7 +58,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable when a record is created, not when it is put into another record."""
+        """Make texts encodable when a record is created, not when it becomes part of a record."""
         fields = self.__dict__
         for name, field in fields.items():  # must be fast: a run has thousands of fields
             kind = type(field)

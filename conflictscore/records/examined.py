@@ -132,7 +132,7 @@ class Examined(Record):
 
     @property
     def checked(self) -> Checked:
-        """``fully`` if there is no gap; ``no`` if a gap leaves nothing checked; else ``partly``."""
+        """``fully`` without a gap; ``no`` if a gap makes the check useless, else ``partly``."""
         if not self.gaps:
             return "fully"
         return "no" if any(gap.kind in _DECIDE_NO for gap in self.gaps) else "partly"

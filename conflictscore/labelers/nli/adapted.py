@@ -30,8 +30,10 @@ LEARNED = "learned.npz"
 """The file with the additions; its entry ``order`` lists the matrices in ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
 """The folder inside the archive."""
-_ALIGNED = 64  # bytes; tensors begin at multiples of this, so that they can be mapped into memory
-_MOST = 127  # the largest magnitude of a number before its zero point is added
+# In bytes: tensors begin at multiples of this, so that they can be mapped into memory.
+_ALIGNED = 64
+# The largest magnitude of an 8-bit value before the zero point is added.
+_MOST = 127
 _SCALE_STEPS = 4096  # 2**12: scales keep 12 bits of their mantissa
 _ZERO = 128
 """The unsigned 8-bit value that represents 0."""

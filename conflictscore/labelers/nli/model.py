@@ -46,8 +46,9 @@ _PAIR_TOKENS = 128
 
 This is about three sentences, which can be shown in full as evidence.
 """
-_MOST_THREADS = 16  # more threads of a small model mostly wait for memory
-_SHOWN_NUMBERS = 10  # maximum numbers of an unusable output that are shown
+# With more threads, those of a small model mostly wait for memory.
+_MOST_THREADS = 16
+_SHOWN_NUMBERS = 10  # how many numbers of an unusable output are shown
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
