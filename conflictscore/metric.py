@@ -144,7 +144,7 @@ def conflict_report(
 
     ``duplicates`` maps each near-duplicate to the first document of its group. A group counts once
     on each side, unless ``duplicates_vote`` is set. ``policy`` says which claims are disputed. The
-    claim to reconsider is a claim in conflict or, if there is none, another disputed claim.
+    claim to reconsider is a claim in conflict or, if there is none, any other disputed claim.
     ``weights`` gives a weight of at least 0 for each document; disputes and the claim to reconsider
     then depend on the weights.
     """
@@ -183,7 +183,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     So there is no score in two cases. First, unreadable replies outnumber the replies that support
     or contradict a claim. Second, one of these two labels never occurs, and there are at least two
     unreadable replies, which make up more than a tenth of the replies counted here. A pair that
-    failed for another reason counts as unreadable too, unless the failure cannot depend on the
+    failed for any other reason counts as unreadable too, unless the failure cannot depend on the
     text.
     """
     pairs = [pair for claim in claims for pair in claim.labels]

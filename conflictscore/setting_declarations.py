@@ -55,13 +55,13 @@ Unsettled = Literal["hedge", "keep"]
 - ``keep``: leave the passage as it is.
 """
 CommandForm = Literal["option", "model option", "set"]
-"""How a command accepts a setting: as an option of its own, as one of the options for models, or
+"""How a command accepts a setting: as a separate option, as one of the options for models, or
 through ``--set NAME=VALUE``."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a setting declares in addition to its name, type, range and default.
+    """The attributes that a setting declares besides its name, type, range and default.
 
     Attributes:
         help: The help text, in one paragraph. It omits the default if that is a plain value.
@@ -321,7 +321,7 @@ def _types() -> dict[str, Any]:
         if not isinstance(annotation, str)
     }
     # The omitted types are written as strings, and are imported only for type checkers. So
-    # get_type_hints would fail with DeclaredSettings itself.
+    # get_type_hints would fail on DeclaredSettings.
     return get_type_hints(type("_Plain", (), {"__annotations__": plain}), include_extras=True)
 
 

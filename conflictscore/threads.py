@@ -167,7 +167,7 @@ def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
 
 
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
-    """Return a function, for use in another thread, that sets a future to the outcome of ``work``.
+    """Return a function, for use in any thread, that sets a future to the outcome of ``work``.
 
     KeyboardInterrupt and SystemExit are raised in that thread as well.
     """

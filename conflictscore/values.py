@@ -2,7 +2,7 @@
 
 "1.2 km" and "1,200 m" are the same value; "900 thousand" and "1.2 million" are not. A number that
 is read differently in different countries, such as "12.400", has both readings. Two numbers differ
-only if none of their readings agree. So if in doubt, two statements count as equal.
+only if none of their readings agree. So when in doubt, two statements are assumed to agree.
 """
 
 import re
@@ -242,7 +242,7 @@ def _dates(text: str) -> Iterator[StatedValue]:
     for match in _DATE.finditer(text):
         if _VERB.search(match[0]):
             continue
-        # each alternative of the pattern has groups of its own: year, year2, year3, ...
+        # each alternative of the pattern has separate groups: year, year2, year3, ...
         fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
         month = fields.get("month")
         number = None if month is None else _MONTHS.get(month.casefold()) or int(month)

@@ -124,7 +124,7 @@ class Cascade:
         return self._cheap if getattr(self._judge, "embedded", False) else self
 
     def with_judge(self, judge: Labeler) -> "Cascade":
-        """Return a copy of this cascade with another judge."""
+        """Return a copy of this cascade with a different judge."""
         return Cascade(self._cheap, judge, self._thresholds, deciding=self._asked)
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:

@@ -243,7 +243,7 @@ def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
 
 
 def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
-    """Return call parameters that pass the reply limit under another name, bypassing the client."""
+    """Return call parameters with the reply limit under a different name, bypassing the client."""
     if not length:
         return parameters
     [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]

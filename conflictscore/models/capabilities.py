@@ -2,7 +2,7 @@
 
 Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the other
 parameters that they accept. A request style combines these choices. A request refused for one of
-these reasons is sent again in another style. All later calls of the process use the style that
+these reasons is sent again in a different style. All later calls of the process use the style that
 succeeded.
 """
 
@@ -61,7 +61,7 @@ _TOO_FEW = re.compile(
     r"(?i)minimum|at least|>|greater|larger|higher|below|more than|or more|less than|exceed|between"
     r"|\brange|too (?:small|low|short)|invalid|范围"
 )
-# Words that show that the stated minimum itself is too low.
+# Words that show that the limit must exceed the stated number.
 _EXCLUSIVE = re.compile(r"(?i)(?:larger|more|greater|higher) than (?!or)|exceed|>(?!=)")
 # The comma in a number such as 65,536.
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -133,7 +133,7 @@ class Capabilities:
 
     style: RequestStyle = field(default_factory=RequestStyle)
     answered: bool = False
-    """Whether any call was answered, which shows that the key and the model name are right."""
+    """Whether any call was answered, which shows that the key and the model name are correct."""
     most_tokens_read: int = 0
     """The longest prompt, in tokens, that the endpoint has reported reading."""
     counts_no_cache: bool = False
@@ -240,7 +240,7 @@ class Capabilities:
     def _other_form(
         self, style: RequestStyle, fault: ProviderFault, words: str
     ) -> RequestStyle | None:
-        """Return a style with another JSON form, if the endpoint may have refused this form.
+        """Return a style with a different JSON form, if the endpoint may have refused this one.
 
         If the endpoint's error mentions JSON, the next way is tried. If the error gives no reason,
         JSON is requested only in the prompt, which needs no support from the endpoint.
@@ -249,7 +249,7 @@ class Capabilities:
             return None
         if self._json_answered:
             working_form = self.style.json_form
-            if style.json_form != working_form:  # found by another call in the meantime
+            if style.json_form != working_form:  # found by a different call in the meantime
                 return style._replace(json_form=working_form)
             if not _withdraws_form(style.json_form, fault, words):
                 return None

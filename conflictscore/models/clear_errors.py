@@ -49,7 +49,7 @@ _OF_PROXIES = frozenset(
         HTTPStatus.GATEWAY_TIMEOUT,
     )
 )
-"""Statuses that a proxy sends by itself."""
+"""Statuses that come from a proxy, not from the endpoint."""
 _ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
 
 

@@ -9,8 +9,8 @@ from langchain_core.messages import BaseMessage
 from conflictscore.errors import UnreadableReplyError
 
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""Metadata fields that say why a reply ended. They are the fields of OpenAI and Gemini, Anthropic,
-Bedrock Converse, and Ollama, in this order."""
+"""Metadata fields that say why a reply ended. In order, they are from OpenAI and Gemini, Anthropic,
+Bedrock Converse, and Ollama."""
 _NORMAL_ENDINGS = frozenset(
     (
         "complete",

@@ -45,7 +45,7 @@ def http_clients(base_url: str, *, use_proxy: bool = True) -> HttpClients:
     settings: dict[str, Any] = {
         "headers": _UNCOMPRESSED,
         "proxy": proxy,
-        "trust_env": False,  # otherwise httpx would read the environment's proxy by itself
+        "trust_env": False,  # otherwise httpx would read the proxy from the environment
         "verify": _certificates(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))),
     }
     # aiohttp does not accept both a key and a password in the address

@@ -102,7 +102,7 @@ def _elements(text: str) -> list[_Element]:
         text_start = tag.end()
         if not tag["close"]:
             if words or len(open_names) == DEPTH:
-                raise ValueError("it has text beside an element")
+                raise ValueError("it has text next to an element")
             open_names.append(tag["name"])
             inside.append([])
             continue

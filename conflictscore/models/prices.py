@@ -1,8 +1,8 @@
 """Token prices from the table in the package genai-prices.
 
 The table is never updated over the network. Costs use today's standard prices. If a provider
-charges more for prompts beyond some 100,000 tokens, or for writing to its cache, its bill is higher
-than the cost computed here.
+charges more for prompts beyond about 100,000 tokens, or for writing to its cache, its bill is
+higher than the cost computed here.
 """
 
 from collections.abc import Mapping

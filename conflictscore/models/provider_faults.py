@@ -41,8 +41,8 @@ _WORD_FIELDS = (
     "status_msg",
 )
 _PASSED_ON_FIELDS = ("metadata", "raw", "reasons")
-"""Fields in which a forwarding service puts the original provider's message, next to a message of
-its own that says little, such as "Provider returned error"."""
+"""Fields in which a forwarding service puts the original provider's message, next to an
+uninformative one such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
 """Fields that are read only if no earlier field has text, except that ``_PASSED_ON_FIELDS`` are
 always read."""
@@ -119,7 +119,7 @@ def timed_out(error: BaseException) -> bool:
 
 
 def tls_fault(error: BaseException) -> ssl.SSLError | None:
-    """Return why no secure connection could be made; None if an exception has another cause."""
+    """Return why no secure connection could be made; None if that was not the cause."""
     # clients wrap Python's exception in one of the same type, so the innermost one is used
     faults = [cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)]
     return faults[-1] if faults else None

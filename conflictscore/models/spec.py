@@ -38,7 +38,8 @@ _OPENAI_URL = "https://api.openai.com/v1"
 # Tokens assumed if a model's window is unknown. Nearly all models in use have at least as many, and
 # a prompt that is too long for its model would be refused or silently cut.
 _UNKNOWN_WINDOW = 8192
-# Maximum calls in flight to an endpoint. If the endpoint refuses some, the limit falls by itself.
+# Maximum calls in flight to an endpoint. If the endpoint refuses some, the limit is lowered
+# automatically.
 _REMOTE_CALLS = 16
 
 
@@ -206,8 +207,8 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
     """Open a model of OpenAI, or of a compatible endpoint at an address.
 
     The model is called at temperature 0 and counts as deterministic, unless its profile says that
-    it accepts no temperature, or none while reasoning. A model of another endpoint keeps its bare
-    name, since ``openai:`` would suggest OpenAI's own model.
+    it accepts no temperature, or none while reasoning. A model at any other endpoint keeps its bare
+    name, since ``openai:`` would suggest OpenAI's model.
     """
     url = base_url or _OPENAI_URL
     key = _endpoint_key(name, base_url)

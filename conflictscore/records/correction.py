@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
     SAME = "same"  # The checked answer already says the same, perhaps in other words.
     RIVAL = "rival"  # The document gives a different answer about the same thing.
-    # The document's answer is about another entity, time, version, place, event or predicate.
+    # The document's answer is about a different entity, time, version, place, event or predicate.
     ANOTHER_THING = "another thing"
     NOTHING = "nothing"  # The answer has no bearing on the claim, or its bearing is unclear.
 
@@ -48,12 +48,12 @@ class LookOutcome(StrEnum):
     UNSETTLED = "unsettled"  # Nothing settled the dispute, and the passage stays as it is.
     DISSENTER = "dissenter"  # Only one document disagrees.
     EXPLAINED = "explained"  # The passage now distinguishes things that have the same name.
-    # Only documents about another thing seem to contradict the claim.
+    # Only documents about a different thing seem to contradict the claim.
     ANOTHER_THING = "another thing"
     # The answer already states everything that seems to contradict the claim.
     TOLD_ALREADY = "told already"
     NO_RIVAL = "no rival"  # Documents gave other answers, but no document supports any of them.
-    REFUTED = "refuted"  # Documents contradict the claim, but none gives another answer.
+    REFUTED = "refuted"  # Documents contradict the claim, but none gives a different answer.
     # The claim's question could not be determined, so no document was queried.
     NO_QUESTION = "no question"
     ASSERTS_NOTHING = "asserts nothing"  # The passage only declines, greets or asks something.

@@ -202,7 +202,7 @@ class NliModel:
                 f"the NLI model {name} failed: {_first_line(error)}", provider="nli"
             ) from error
         if logits.shape != (1, len(self._labels)) or not np.isfinite(logits).all():
-            # another kind of model may have an output of any size
+            # a model of a different kind may have an output of any size
             output = (
                 logits.tolist() if logits.size <= _SHOWN_NUMBERS else f"{logits.size:,} numbers"
             )

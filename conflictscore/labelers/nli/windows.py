@@ -122,7 +122,7 @@ class CutDocument:
             return self._whole
         scores = self._ranker.scores(claim)
         if not scores.max() > 0:
-            return self._whole  # no window shares a word with the claim
+            return self._whole  # no window has a word of the claim
         nearest = np.argsort(-scores, kind="stable")[:MOST_WINDOWS]
         return self._shown([self._windows[n] for n in sorted(nearest)], cut=True)
 
