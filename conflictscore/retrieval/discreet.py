@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 NOTHING_FOUND = "no documents found"
 """Replaces a search's own message for callers if the search finds nothing."""
-_IN_THE_LOG = "the search left notes about its documents in the log of this service"
+_IN_THE_LOG = "the log of this service contains the search's notes about its documents"
 _MOST_LOGGED = 1000
 """Maximum number of messages that are remembered, so that each is logged only once. When the limit
 is reached, all of them are forgotten. Memory is limited because every message may quote a different

@@ -22,7 +22,8 @@ _ENDINGS = ", ".join(ENDINGS)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The documents in files, numbered in the order of paths, and notes on skipped files etc."""
+    """The documents in files, numbered in the order of paths, and notes, such as on skipped
+    files."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]

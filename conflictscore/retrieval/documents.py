@@ -176,7 +176,8 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
     if isinstance(item, Mapping):
         return item
     raise InputError(
-        f"{where}: {type(item).__name__}, not a text, a mapping with text, or a LangChain Document"
+        f"{where}: {type(item).__name__}, not a string, a mapping with text, or a LangChain"
+        " Document"
     )
 
 
@@ -193,7 +194,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
     if _is_in_pieces(text):
         text = "\n".join(text)
     if not isinstance(text, str):
-        raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a text")
+        raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a string")
     if not text.strip():
         raise InputError(f"{where}, field {text_key}: it is empty")
     return text
@@ -223,7 +224,7 @@ def _named(fields: dict[Any, Any], key: str, where: str) -> str:
     if not key or _is_null(value := _decoded(fields.pop(key, ""), where)):
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError(f"{where}: {type(value).__name__}, not a text")
+        raise InputError(f"{where}: {type(value).__name__}, not a string")
     return clean_text(str(value))
 
 

@@ -1,7 +1,7 @@
 """Splits search results that a tool wrote as table rows, as headed sections, or one per line.
 
-A text is split only if every part has the same form. A page that merely contains a table or a list
-is therefore left whole. Time is linear in the length of the text.
+A text is split only if all its parts have the same structure. A page that merely contains a table
+or a list is therefore left whole. Time is linear in the length of the text.
 """
 
 import csv

@@ -71,7 +71,7 @@ def _of_jsonl(text: str, shown: str) -> Iterator[str]:
         value = fields.get(name)
         question = clean_text(value) if isinstance(value, str) else ""
         if not question:
-            raise InputError(f"{where}, field {name}: it must be a non-empty text")
+            raise InputError(f"{where}, field {name}: it must be a non-empty string")
         yield question
         searches = fields.get("searches")
         for search in searches if isinstance(searches, list) else ():

@@ -293,7 +293,7 @@ async def record_questions(
         ConfigurationError: The retriever's settings are wrong, for example its key.
     """
     if concurrency < 1:
-        raise InputError(f"concurrency must be at least 1, and is {concurrency}")
+        raise InputError(f"concurrency must be at least 1, but is {concurrency}")
     wanted: dict[str, str] = {}
     for question in questions:
         wanted.setdefault(question_key(question), clean_text(question))
@@ -362,6 +362,6 @@ def _refuse_other_settings(
         )
         if change:
             raise InputError(
-                f"{path.as_posix()} was recorded with other settings: {change}; record to another"
+                f"{path.as_posix()} was recorded with different settings: {change}; use a different"
                 " file"
             )

@@ -265,7 +265,7 @@ class WebSearchRetriever(TopKRetriever):
             error = self.failed(f"{self.title} asks for fewer searches ({cause})", status)
             return Fault(error, True, retry_after)
         if status in (400, 422) and not _SET_UP_WRONGLY.search(reason):
-            message = f"{self.title} cannot use the request ({cause}): check the question's length"
+            message = f"{self.title} rejected the request ({cause}): check the question's length"
             return Fault(InputError(message))
         # a status below 400 is a redirect, so the address is wrong
         if status < 400 or status in (400, 401, 403, 404, 422):

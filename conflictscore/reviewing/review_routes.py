@@ -185,7 +185,9 @@ async def review(
         message = f"verdict: for this run it must be one of {', '.join(scale)}"
         raise RefusedError(400, message, code="invalid_value", param="verdict")
     if reviews.is_name_of_another(review_body.reviewer, caller.name):
-        message = "reviewer: this name belongs to a reviewer with another key; give another name"
+        message = (
+            "reviewer: this name belongs to a reviewer with a different key; use a different name"
+        )
         raise RefusedError(403, message, code="name_of_another", param="reviewer")
     if no_room := reviews.no_room_for(run_id, review_body.reviewer):
         raise RefusedError(409, no_room, code="too_many_reviews")

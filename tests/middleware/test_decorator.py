@@ -164,7 +164,7 @@ def test_an_interrupt_inside_a_graph_is_not_swallowed(judge: ChatOpenAI, face: s
         ((QUESTION,), {}, ConfigurationError, "nothing to answer from"),
         ((QUESTION,), {"retriever": Shelf(found=[])}, NoDocumentsError, "no documents found"),
         ((QUESTION, [{"title": "x"}]), {}, InputError, "document 1, field text"),
-        ((QUESTION, [1871]), {}, InputError, "document 1: int, not a text"),
+        ((QUESTION, [1871]), {}, InputError, "document 1: int, not a string"),
         ((QUESTION, DISAGREEING), {"max_rounds": 21}, InputError, "max_rounds is 21"),
     ],
 )

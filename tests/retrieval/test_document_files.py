@@ -147,9 +147,9 @@ def test_jsonl_keeps_single_values_and_says_which_fields_it_left_out() -> None:
         ('["text"]', "not a JSON object"),
         ('{"title": "a"}', "field text: it is missing"),
         ('{"text": " \\u0000 "}', "field text: it is empty"),
-        ('{"text": 5}', "field text: int, not a text"),
-        ('{"text": "a", "title": true}', "field title: bool, not a text"),
-        ('{"text": "a", "url": false}', "field url: bool, not a text"),
+        ('{"text": 5}', "field text: int, not a string"),
+        ('{"text": "a", "title": true}', "field title: bool, not a string"),
+        ('{"text": "a", "url": false}', "field url: bool, not a string"),
     ],
 )
 def test_a_wrong_line_is_left_out_and_named_with_its_file_and_field(line: str, words: str) -> None:

@@ -155,7 +155,7 @@ def test_a_sign_of_an_unknown_font_leaves_a_mark_and_a_note() -> None:
         )
     )
     assert rich.text == "toll \ufffd\ufffd"
-    assert rich.notes == ("left out a sign of an unknown font (2 times)",)
+    assert rich.notes == ("left out a symbol of an unknown font (2 times)",)
 
 
 def level(number: int, text: str, form: str = "decimal", more: str = "") -> str:

@@ -51,7 +51,7 @@ def test_scrambled_fonts_do_not_lock_a_book() -> None:
     ("data", "reason"),
     [
         (b"lit in 1932", "is not an EPUB that can be read"),
-        (packed({"a": "b"}), "has no table of contents"),
+        (packed({"a": "b"}), "has no package document"),
         (book(), "has no text"),
         (book("<p>1932</p>", **{"META-INF/encryption.xml": LOCK.format("http://www.w3.org/2001/04/xmlenc#aes128-cbc")}), "locked by copy protection"),
         (book("a", **{"META-INF/encryption.xml": "<!DOCTYPE x><encryption/>"}), "declares entities"),

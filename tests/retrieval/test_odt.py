@@ -87,7 +87,7 @@ def test_pictures_charts_and_comments_are_marked_and_noted() -> None:
 def test_signs_without_a_meaning_outside_their_font_are_marked_and_noted() -> None:
     lines, _, notes = read(odt(f"<p>a {span('sign', chr(0xF01F))}</p><p>b \ue000</p>", STYLES))
     assert lines == ["a \ufffd", "b \ufffd"]
-    assert notes == ["log.odt: left out a sign of an unknown font (2 times)"]
+    assert notes == ["log.odt: left out a symbol of an unknown font (2 times)"]
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_documents_are_texts_or_objects_of_which_text_title_and_url_are_taken() 
         ({"documents": None}, "has no field documents"),
         ({"documents": []}, "field documents: it is not a list, or it is empty"),
         ({"documents": {"text": "One."}}, "field documents: it is not a list, or it is empty"),
-        ({"documents": [[1]]}, "document 1: list, not a text, a mapping"),
+        ({"documents": [[1]]}, "document 1: list, not a string, a mapping"),
         ({"documents": [{"title": "Log"}]}, "document 1, field text: it is missing"),
         ({"documents": [{"text": "One.", "url": True}]}, "document 1, field url: bool"),
         ({"documents": [None, {"text": None}]}, "document 1, field text: it is null"),

@@ -68,7 +68,7 @@ def test_an_answer_that_cannot_be_scored_fails_alone_and_says_why(
         None,
         "the answer is float, not a text",
         "the answer is empty",
-        "document 2: int, not a text, a mapping with text, or a LangChain Document",
+        "document 2: int, not a string, a mapping with text, or a LangChain Document",
         "there are no documents to score the answer against",
     ]
     assert "scoring: 5 of 5 answers, 4 failed" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def _parts(node: "LexborNode", count: int) -> list[str]:
 
 
 def _marked(*marks: str) -> Callable[["LexborNode"], str]:
-    """Return a function that writes a base, and a mark before each part above or below it."""
+    """Return a function that writes a base, then each part above or below it after its mark."""
 
     def drawn(node: "LexborNode") -> str:
         base, *more = _parts(node, len(marks) + 1)

@@ -92,7 +92,7 @@ def shown_page(html: str) -> ShownPage:
     sheets = leave_out_unseen(page, body)
     put_generated_text(body, sheets)
     apply_styles(page, body, sheets)
-    # Then replace signs with text, while the elements that explain them still exist.
+    # Then replace symbols with text, while the elements that explain them still exist.
     pictures = put_signs_into_words(body)
     for node in body.css("time"):
         # the empty element is kept: its attribute may contain the page's date

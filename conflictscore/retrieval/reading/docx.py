@@ -343,7 +343,7 @@ class _Walk:
                     self._note_texts[kind, attribute(note, "id") or ""] = note
         key = kind, attribute(reference, "id") or ""
         if (attribute(reference, "customMarkFollows") or "0") not in ("0", "false", "off"):
-            self._notes.setdefault(key, "")  # the text contains the mark, and so does the note
+            self._notes.setdefault(key, "")  # the text and the note contain the mark
             return ""
         if key not in self._notes:
             self._note_counts[kind] += 1

@@ -59,7 +59,7 @@ class _Book:
         main = next((each.get("full-path") for each in children(rootfiles)), None)
         root = self._package.part(main)
         if root is None or main is None:
-            raise ValueError("it has no table of contents")
+            raise ValueError("it has no package document")
         self._root, self._folder = root, dirname(main)
         self._fault: UnreadableError | None = None
         """The first error in a chapter, which is raised if no other chapter has text."""

@@ -17,7 +17,7 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pict
 from conflictscore.retrieval.shaping.decoding import decode
 
 _SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
-# Text formats that are not meant for readers, or that repeat the message in another form.
+# Text formats that are not meant for readers, or that repeat the message in a different format.
 _NOT_AS_TEXT = frozenset(
     ("calendar", "directory", "enriched", "richtext", "rtf", "vcard", "x-vcard", "x-amp-html")
 )

@@ -46,8 +46,8 @@ def read_odt(data: bytes) -> RichText:
     """Return the text of an .odt file.
 
     Deleted, struck-out and hidden text is left out. Lists and headings are numbered, superscripts
-    and subscripts are marked, and footnotes and endnotes follow the body. Headers and footers
-    appear once.
+    and subscripts are marked (10^6, H_2O), and footnotes and endnotes follow the body. Headers and
+    footers appear once.
 
     Raises:
         UnreadableError: The file is protected by a password.

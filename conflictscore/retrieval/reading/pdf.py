@@ -128,8 +128,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
         notes.append(Note(NoteKind.UNSEEN, sentence))
     if unknown_signs := text.count("\ufffd"):
-        signs = "a sign is" if unknown_signs == 1 else f"{unknown_signs} signs are"
-        sentence = f"{signs} shown as \ufffd, because the font does not say what it means"
+        signs = "a character is" if unknown_signs == 1 else f"{unknown_signs} characters are"
+        sentence = f"{signs} shown as \ufffd, because the font does not define a meaning"
         notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))

@@ -38,7 +38,7 @@ SegmentLine = Sequence[Segment]
 
 
 class PageLine(NamedTuple):
-    """A line of a page as text.
+    """A line of text on a page.
 
     ``y`` is its position, and ``is_row`` says whether it is a row of a table.
     """

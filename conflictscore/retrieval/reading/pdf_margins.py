@@ -33,7 +33,7 @@ _NAMED_NUMBER = re.compile(
     r"|[-–]\s*+\d{1,4}\s*+[-–])",
     re.IGNORECASE,
 )
-"""Matches page numbers that a word or sign identifies; a bare number may be part of the text."""
+"""Matches page numbers that a word or symbol identifies; a bare number may be part of the text."""
 _ROMAN = {roman(number): number for number in range(1, 90)}
 """Roman numbers of pages before the first chapter; higher numbers would need the letter c."""
 _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")

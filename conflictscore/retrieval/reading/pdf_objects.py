@@ -18,7 +18,7 @@ compared with all of them, so the number limits the time; chosen by hand."""
 _OPAQUE = 250
 """Minimum opacity (out of 255) of an object that hides the text under it."""
 _SMALLEST = 24.0
-"""Minimum width and height of a picture, in points; smaller images are signs and lines."""
+"""Minimum width and height of a picture, in points; smaller images are symbols and lines."""
 _BACKGROUND = 0.6
 """Share of a page that an image must cover to count as a scan or a background behind text."""
 _TOUCHING = 2.0

@@ -134,7 +134,7 @@ class PageRuns:
         return _UNKNOWN.sub("\ufffd", text)
 
     def is_inserted(self, place: int) -> bool:
-        """Whether pdfium inserted a character for a distance in the file."""
+        """Whether pdfium inserted a character where the file has only a gap."""
         return bool(self._calls.is_generated(self._handle, place))
 
     def x(self, place: int) -> float:

@@ -19,7 +19,7 @@ _SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
 _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""
 JOINER = "\u2060"
-"""Replaces a space that is to be removed, so that the text keeps its length."""
+"""Takes the place of a removed space, so that the length of the text is unchanged."""
 _FARTHEST, _WIDER = 1.0, 0.14
 """Maximum distance between letters of a word, and minimum additional distance between two words,
 both relative to the font size."""

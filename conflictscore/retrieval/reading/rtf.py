@@ -38,8 +38,8 @@ from conflictscore.retrieval.shaping.symbol_fonts import with_signs
 def read_rtf(data: bytes) -> RichText:
     """Return the text of an .rtf file.
 
-    Hidden, struck-out and deleted text is left out; superscripts and subscripts are marked, and
-    footnotes follow the body. Headers and footers appear once.
+    Hidden, struck-out and deleted text is left out; superscripts and subscripts are marked (10^6,
+    H_2O), and footnotes follow the body. Headers and footers appear once.
 
     Raises:
         ValueError: The file is not an .rtf file, or its groups are nested too deeply.

@@ -62,9 +62,9 @@ def described(words: str) -> str:
 
 
 def pictures_note(pictures: int) -> Note:
-    """Return the note on how many placeholders for pictures a text contains."""
+    """Return the note on how many pictures a text contains only as placeholders."""
     count = "a picture" if pictures == 1 else f"{pictures} pictures"
-    return Note(NoteKind.NOT_IN_WORDS, f"{count} marked; the contents of pictures are not read")
+    return Note(NoteKind.NOT_IN_WORDS, f"{count} not read; only a placeholder is in the text")
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:

@@ -15,7 +15,7 @@ _PRIVATE = 0xF000
 UNKNOWN_SIGN = "�"
 ANSWERS = frozenset("✓✔✗✘✕✖☑☒☐✅❌")
 """Symbols that mean yes or no."""
-UNKNOWN_SIGN_NAME = "sign of an unknown font"
+UNKNOWN_SIGN_NAME = "symbol of an unknown font"
 
 _TABLES = {
     "symbol": (

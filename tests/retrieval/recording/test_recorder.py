@@ -220,7 +220,7 @@ async def test_what_cannot_be_asked_is_refused_before_anything_is(out: Path) -> 
     with searching() as (server, retriever):
         with pytest.raises(InputError, match="a question is empty"):
             await record(["A?", " \n"], retriever, out)
-        with pytest.raises(InputError, match="concurrency must be at least 1, and is 0"):
+        with pytest.raises(InputError, match="concurrency must be at least 1, but is 0"):
             await record(["A?"], retriever, out, concurrency=0)
         assert not server.requests
 
