@@ -22,8 +22,7 @@ _ENDINGS = ", ".join(ENDINGS)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The documents in files, numbered in the order of paths, and notes, such as on skipped
-    files."""
+    """The documents in files, numbered in the order of paths, and notes about the reading."""
 
     documents: tuple[Document, ...]
     notes: tuple[Note, ...]
