@@ -51,7 +51,7 @@ _KINDS = {
     "a command": rf"\\{_COMMAND}",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
-# A tag, which may lack its end.
+# Matches a tag, even if its end is missing.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 # Each pattern matches a whole series of special characters. If only one of them were removed, the

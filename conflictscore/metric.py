@@ -33,8 +33,8 @@ _MOST_LOST = 0.5
 """Tolerated share of unreadable replies among those counted in :func:`biased`, if both sides
 occur."""
 _FEW_LOST = 0.1
-"""The same if one side never occurs. It is smaller, since the lost replies may be exactly those of
-the missing side. Both limits were chosen, not measured."""
+"""The tolerated share if one side never occurs. It is smaller, since the lost replies may be
+exactly those of the missing side. Both limits were chosen, not measured."""
 
 
 def contradiction_share(

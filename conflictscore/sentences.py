@@ -58,7 +58,7 @@ _END = re.compile(
     rf"\.(?<=[a-z]{{5}}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{{5}}\.)"
     rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_END_AT_ANY_MARK}"
 )
-"""A possible end of a sentence. A match without the group ``surely`` is checked further.
+"""A possible end of a sentence. A match without the group ``surely`` needs further checks.
 
 A full stop certainly ends a sentence if at least five lower-case letters precede it and a capital
 follows, unless the word is one of a few abbreviations or its last five letters are consonants.

@@ -352,7 +352,7 @@ class BatchJudge:
     def _batch(
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
-        """Return a batch with the document's parts near the claims and near ``beside``."""
+        """Return a batch with the document's parts nearest to the claims and to ``beside``."""
         verdicts = max(_MOST_CLAIMS + self._is_brief, len(claims))
         room = _REPLY_TOKENS + _VERDICT_TOKENS * verdicts + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)

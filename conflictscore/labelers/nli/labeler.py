@@ -80,10 +80,10 @@ class NliLabeler:
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
     That window is the snippet, and ``score`` is the calibrated probability of its label. If a
     linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
-    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. So it is if
-    a rule overrules the model (:mod:`~conflictscore.labelers.nli.overruling`). If a document has
-    more than 128 windows, only the 128 nearest to the claim are read, or the first 128 if no window
-    has a word in common with the claim. For such a document, ``document_cut`` is set.
+    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a rule
+    overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), the same applies. If a
+    document has more than 128 windows, only the 128 nearest to the claim are read, or the first 128
+    if no window has a word in common with the claim. For such a document, ``document_cut`` is set.
 
     The model runs in this process, and its use does not count as a call of a language model.
     """
