@@ -92,7 +92,7 @@ async def test_a_page_that_takes_for_ever_costs_its_process_and_no_other_page(
             turns += 1
 
     counting = asyncio.create_task(count())
-    with closing(ReaderBox(1)) as extractor:
+    with closing(ReaderBox(1, clock=300)) as extractor:
         with pytest.raises(UnreadableError, match="could not be read within 1 s of processor time"):
             await extractor.extract(html("x", ENDLESS))
         assert (await extractor.extract(html("It is blue."))).text == "It is blue."

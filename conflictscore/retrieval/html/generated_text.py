@@ -6,7 +6,8 @@ Decoration, such as bullets and slashes, is not inserted.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from conflictscore.retrieval.html.icons import is_icon
@@ -17,26 +18,47 @@ from conflictscore.retrieval.html.styled import LIST_KINDS
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-# The value of "content". A semicolon inside a string does not end the value.
-_CONTENT = re.compile(
-    r"(?:^|;)\s*content\s*:((?:\"(?:[^\"\\]|\\.){0,200}+\"|'(?:[^'\\]|\\.){0,200}+'|[^;\"']){1,99})",
-    re.IGNORECASE | re.DOTALL,
+# A string. The quantifiers are possessive, and each pattern around a string also steps over escaped
+# characters, so that a hostile sheet of unclosed strings and brackets takes linear time.
+_STRING = r"(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
+_FLAT = rf"(?:{_STRING}|\\.|[^()\"'\\])*+"
+"""Matches the inside of brackets that contain no other brackets."""
+_NESTED = rf"(?:{_STRING}|\\.|[^()\"'\\]|\({_FLAT}\))*+"
+"""Matches the inside of brackets that may contain brackets, as in ``attr(a, attr(b))``."""
+# A semicolon inside a string or brackets does not end a declaration.
+_DECLARATION = re.compile(
+    rf"(?:^|;)\s*([\w-]{{1,40}})\s*:((?:{_STRING}|\({_FLAT}\)|\\.|[^;\\])*+)", re.DOTALL
 )
-# A string or a function in that value: attr(a), counter(a, style), counters(a, ".", style).
+# A part of the value of "content": a string, attr(a), counter(a, style), counters(a, ".", style),
+# another function, which is skipped, or the slash before the alternative text.
 _PART = re.compile(
-    r"\"((?:[^\"\\]|\\.){0,200})\"|'((?:[^'\\]|\\.){0,200})'"
-    r"|(attr|counters?)\(\s*([\w-]{1,60})\s*(?:,\s*[\"']([^\"']{0,9})[\"']\s*)?"
-    r"(?:,\s*([\w-]{1,30})\s*)?(?:,[^()]{0,60})?\)",
+    rf"\\.|({_STRING})|(?<![\w-])(attr|counters?)\(\s*([\w-]{{1,60}})({_NESTED})\)"
+    rf"|(?<![\w-])(?!var\()[\w-]{{1,30}}\({_NESTED}\)|/",
     re.IGNORECASE | re.DOTALL,
 )
+# Values without a part that are valid nevertheless. A browser ignores invalid declarations.
+_NO_PARTS = re.compile(
+    r"\s*(?:none|normal|initial|inherit|unset|revert(?:-layer)?|(?:no-)?(?:open|close)-quote)\b"
+    r"|[^\"']*\(",
+    re.IGNORECASE,
+)
+_STYLE = re.compile(r",\s*([\w-]{1,30})\s*$")
 # An escaped character, written as its code or as itself.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
-_RESET = re.compile(r"(?:^|;)\s*counter-(?:re)?set\s*:([^;]{1,200})", re.IGNORECASE)
-_INCREMENT = re.compile(r"(?:^|;)\s*counter-increment\s*:([^;]{1,200})", re.IGNORECASE)
 _COUNTER = re.compile(r"([A-Za-z_-][\w-]{0,60})(?:\s+(-?\d{1,6}))?")
 _ANY = re.compile(r"(?:^|;)\s*(?:content\s*:|counter-)", re.IGNORECASE)
 _MEANT = re.compile(r"[^\W_]|[✓✔✗✘✕✖×☑☒☐★☆≤≥±%°€$£]")
-"""Matches text that has a meaning; other generated text is decoration."""
+"""Matches text that has a meaning; other generated text is decoration.
+
+The exceptions are signs next to a number.
+"""
+_SIGNS_BEFORE, _SIGN_AFTER = frozenset("−-–<>≈~"), "+"
+"""Signs that change the number that they touch, as in "−5" and "500+"."""
+_NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d\s*$"), re.compile(r"\s*[$€£]?\s?\.?\d")
+_BULLETS, _WITH_BULLETS = frozenset("-–<>~"), frozenset(("li", "dt", "dd", "a"))
+"""Signs that also serve as bullets and arrows, and elements before which they usually do."""
+_WITH_SWITCH = frozenset(("summary", "button", "h1", "h2", "h3", "h4", "h5", "h6"))
+"""Elements that often have a plus or minus with which a reader opens and closes them."""
 _ALONE = "✓✔✗✘✕✖×☑☒☐★☆"
 """Characters that are drawn at a distance from the words next to them."""
 _NOT_FILLED = frozenset(
@@ -51,15 +73,33 @@ _ICON_FONTS = (
 )
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _LONGEST = 200  # characters inserted for a rule; a hostile page may draw any number
+_MOST_PARTS = 30  # parts of one value of "content", for the same reason
 _DEEPEST = 50  # maximum nesting depth of counters; limits the work on a hostile page
+
+
+_Part = str | re.Match[str]
+"""A part of a ``content``: a string's text, or a match of another part."""
+
+
+class _Block(NamedTuple):
+    """What a rule's declarations say about generated text and counters."""
+
+    parts: list[_Part] | None
+    """The parts of ``content``; None if the block does not set it."""
+    alternative: list[_Part]
+    """The parts after the slash, which describe a picture to those who cannot see it."""
+    changes: Mapping[str, Mapping[str, int]]
+    """For each property of counters that the block sets, the number of each counter."""
+    signs: Mapping[str, str]
+    """The characters that the block's icon font draws at its own code points."""
 
 
 class _Styles(NamedTuple):
     """The declarations of one element: its own, and those of the boxes before and after it."""
 
-    own: list[str]
-    before: list[str]
-    after: list[str]
+    own: list[_Block]
+    before: list[_Block]
+    after: list[_Block]
 
 
 _NO_STYLES = _Styles([], [], [])
@@ -69,12 +109,15 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
     """Insert the text of ``::before`` and ``::after`` rules at its place in the tree."""
     if "content" not in sheets.lower():
         return
+    rules = list(text_rules(sheets, _ANY))
+    # the rules for several selectors share their declarations
+    blocks = {declarations: _block(declarations) for _, _, declarations in rules}
     styles: dict[int, _Styles] = {}
-    for rule in text_rules(sheets, _ANY):
+    for rule in rules:
         for node in selected(body, rule.selector):
             own, before, after = styles.setdefault(node.mem_id, _Styles([], [], []))
             boxes = {"": own, "before": before, "after": after}
-            boxes[rule.box].append(rule.declarations)
+            boxes[rule.box].append(blocks[rule.declarations])
     if not styles:
         return
     counters = _Counters()
@@ -89,7 +132,7 @@ def put_generated_text(body: "LexborNode", sheets: str) -> None:
             counters.enter(depth + 1, box)
             texts.append((node, _text(node, box, counters), is_start))
     for node, text, is_before in texts:
-        if _MEANT.search(text):
+        if _MEANT.search(text) or _is_sign(node, text, is_before=is_before):
             _insert(node, text, is_before=is_before)
 
 
@@ -119,68 +162,130 @@ class _Counters:
         """Maps each name to its counters from outer to inner, each as an element's depth and a
         number."""
 
-    def enter(self, depth: int, declarations: Sequence[str]) -> None:
+    def enter(self, depth: int, blocks: Sequence[_Block]) -> None:
         """Leave the counters of deeper elements, and apply the declarations of an element."""
         for counts in self._counts.values():
             while counts and counts[-1][0] > depth:
                 counts.pop()
-        self.change(depth, declarations)
+        self.change(depth, blocks)
 
-    def change(self, depth: int, declarations: Sequence[str]) -> None:
-        """Reset and increment counters."""
-        for name, number in _changes(_RESET, declarations, 0).items():
+    def change(self, depth: int, blocks: Sequence[_Block]) -> None:
+        """Reset, increment and set counters, in this order, which is that of CSS.
+
+        Only a reset starts a new counter inside an outer one with the same name.
+        """
+        for name, number in _last("counter-reset", blocks).items():
             counts = self._counts.setdefault(name, [])
             if counts and counts[-1][0] == depth:
                 counts[-1][1] = number
             elif len(counts) < _DEEPEST:
                 counts.append([depth, number])
-        for name, number in _changes(_INCREMENT, declarations, 1).items():
-            counts = self._counts.setdefault(name, [])
-            if not counts:
-                counts.append([depth, 0])
-            counts[-1][1] += number
+        for name, number in _last("counter-increment", blocks).items():
+            self._nearest(name, depth)[1] += number
+        for name, number in _last("counter-set", blocks).items():
+            self._nearest(name, depth)[1] = number
+
+    def _nearest(self, name: str, depth: int) -> list[int]:
+        """Return the innermost counter with this name; an element without one starts it."""
+        counts = self._counts.setdefault(name, [])
+        if not counts:
+            counts.append([depth, 0])
+        return counts[-1]
 
     def numbers(self, name: str) -> list[int]:
         """Return the numbers of the counters with this name, from outer to inner."""
         return [number for _, number in self._counts.get(name, [])] or [0]
 
 
-def _changes(
-    pattern: re.Pattern[str], declarations: Sequence[str], default: int
-) -> Mapping[str, int]:
-    """Return the number for each counter in the last declaration that matches ``pattern``.
+def _last(name: str, blocks: Sequence[_Block]) -> Mapping[str, int]:
+    """Return the changes of counters by a property, according to the block that prevails."""
+    return next((block.changes[name] for block in reversed(blocks) if name in block.changes), {})
 
-    A counter without a number gets ``default``.
-    """
-    match = next(filter(None, map(pattern.search, reversed(declarations))), None)
-    pairs = _COUNTER.findall(match[1].replace("!important", "")) if match else []
+
+def _block(declarations: str) -> _Block:
+    """Read a rule's declarations; of several for one property, the last valid one prevails."""
+    parts: list[_Part] | None = None
+    alternative: list[_Part] = []
+    changes: dict[str, Mapping[str, int]] = {}
+    for declaration in _DECLARATION.finditer(declarations):
+        name = declaration[1].lower()
+        if name.startswith("counter-"):
+            changes[name] = _changes(declaration[2], 1 if name == "counter-increment" else 0)
+        elif name == "content":
+            matches = list(islice(_PART.finditer(declaration[2]), _MOST_PARTS))
+            if matches or _NO_PARTS.match(declaration[2]):
+                slash = next((n for n, part in enumerate(matches) if part[0] == "/"), len(matches))
+                parts = [_part(part) for part in matches[:slash]]
+                alternative = [_part(part) for part in matches[slash + 1 :]]
+    written = declarations.lower()
+    signs = {
+        code: sign for font, drawn in _ICON_FONTS if font in written for code, sign in drawn.items()
+    }
+    return _Block(parts, alternative, changes, signs)
+
+
+def _changes(declared: str, default: int) -> Mapping[str, int]:
+    """Return the numbers by counter; a counter without a number gets ``default``."""
+    pairs = _COUNTER.findall(declared[:_LONGEST].replace("!important", ""))
     return {name: int(number or default) for name, number in pairs if name.lower() != "none"}
 
 
-def _text(node: "LexborNode", declarations: list[str], counters: _Counters) -> str:
-    """Return the text of a box before or after an element, according to the last ``content``."""
-    content = next(filter(None, map(_CONTENT.search, reversed(declarations))), None)
-    if content is None:
+def _part(part: re.Match[str]) -> _Part:
+    return part if part[1] is None else _unquoted(part[1])
+
+
+def _unquoted(string: str) -> str:
+    """Return the start of a string's text, with one character more than is inserted."""
+    # an escaped character has at most 8 characters
+    return _ESCAPE.sub(_character, string[1:-1][: 8 * _LONGEST + 8])[: _LONGEST + 1]
+
+
+def _text(node: "LexborNode", box: list[_Block], counters: _Counters) -> str:
+    """Return the text of a box before or after an element, according to the last ``content``.
+
+    The alternative text is returned only if the box draws a picture or an unknown sign of an icon
+    font. A text that is too long is cut, and ends with an ellipsis.
+    """
+    block = next((block for block in reversed(box) if block.parts is not None), None)
+    if block is None or block.parts is None:
         return ""
-    parts = (_part_text(part, node, counters) for part in _PART.finditer(content[1]))
-    text = "".join(parts)[:_LONGEST]
-    fonts = " ".join(declarations).lower()
-    for font, signs in _ICON_FONTS:
-        if font in fonts and not is_icon(node.attributes.get("class") or ""):
-            text = "".join(signs.get(character, character) for character in text)
-    return _PRIVATE.sub("", text)
+    drawn = _joined(block.parts, node, counters)
+    # the class of an icon says more than its code point, and the icon is read by its class later
+    if not is_icon(node.attributes.get("class") or ""):
+        signs = {code: sign for each in box for code, sign in each.signs.items()}
+        drawn = "".join(signs.get(character, character) for character in drawn)
+    text = _PRIVATE.sub("", drawn)
+    is_picture = text != drawn or any(
+        not isinstance(part, str) and not part[2] for part in block.parts
+    )
+    if is_picture and not text.strip():
+        text = _joined(block.alternative, node, counters)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _part_text(part: re.Match[str], node: "LexborNode", counters: _Counters) -> str:
+def _joined(parts: Iterable[_Part], node: "LexborNode", counters: _Counters) -> str:
+    return "".join(_part_text(part, node, counters) for part in parts)
+
+
+def _part_text(part: _Part, node: "LexborNode", counters: _Counters) -> str:
     """Return the text of a string or function in the value of ``content``."""
-    double, single, function, name, separator, style = part.groups()
+    if isinstance(part, str):
+        return part
+    _, function, name, rest = part.groups()
     if function is None:
-        return _ESCAPE.sub(_character, single if double is None else double)
+        return ""
     if function.lower() == "attr":
-        return node.attributes.get(name) or ""
-    numbers = counters.numbers(name)
-    shown = numbers if function.lower() == "counters" else numbers[-1:]
-    return (separator or ".").join(_counted(number, style) for number in shown)
+        attributes = node.attributes
+        if name.lower() in attributes:
+            return (attributes[name.lower()] or "")[: _LONGEST + 1]
+        fallback = map(_part, _PART.finditer(rest.partition(",")[2][:_LONGEST]))
+        return _joined(fallback, node, counters)
+    numbers, style = counters.numbers(name), _STYLE.search(rest)
+    texts = (_counted(number, style and style[1]) for number in numbers)
+    if function.lower() == "counter":
+        return list(texts)[-1]
+    separator = next((part[1] for part in _PART.finditer(rest) if part[1]), None)
+    return ("." if separator is None else _unquoted(separator)).join(texts)
 
 
 def _character(escape: re.Match[str]) -> str:
@@ -199,10 +304,35 @@ def _counted(number: int, style: str | None) -> str:
     return "" if kind == "none" else counted(number, kind)
 
 
+def _is_sign(node: "LexborNode", text: str, *, is_before: bool) -> bool:
+    """Whether a text is a sign that touches a number, such as a minus."""
+    if node.tag in _WITH_SWITCH or (text in _BULLETS and node.tag in _WITH_BULLETS):
+        return False
+    if is_before:
+        return text in _SIGNS_BEFORE and bool(_NUMBER_AFTER.match(_edge(node, is_start=True)))
+    return text == _SIGN_AFTER and bool(_NUMBER_BEFORE.search(_edge(node, is_start=False)))
+
+
+def _edge(node: "LexborNode", *, is_start: bool) -> str:
+    """Return the first or last text in an element."""
+    part = node.first_child if is_start else node.last_child
+    while part is not None:
+        if not part.is_text_node:
+            part = part.first_child if is_start else part.last_child
+        elif text := (part.text() or "").strip():
+            return text
+        else:
+            part = part.next if is_start else part.prev
+    return ""
+
+
 def _insert(node: "LexborNode", text: str, *, is_before: bool) -> None:
     """Put text at the start or at the end of an element."""
-    if text[-1] in _ALONE:
-        text += " "  # a style sheet sets the distance with a margin
+    # a style sheet sets the distance with a margin
+    if is_before and text[-1] in _ALONE:
+        text += " "
+    elif not is_before and text[0] in _ALONE:
+        text = f" {text}"
     first = node.child
     if is_before and first is not None:
         first.insert_before(text)

@@ -62,9 +62,10 @@ class ReaderBox:
         page_seconds: float = 10.0,  # limit on processor time; an article of 2 MB takes 1 s.
         file_seconds: float = 60.0,  # A PDF of 137 pages takes 4 s.
         megabytes: int = 1000,  # A Word file with 20 MB of text needs 200 MB.
+        clock: float = CLOCK,
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
-        self._megabytes = megabytes
+        self._megabytes, self._clock = megabytes, clock
         self._turn = Semaphore(min(4, usable_cores()))
         self._idle: list[subprocess.Popen[bytes]] = []
 
@@ -113,7 +114,9 @@ class ReaderBox:
             UnreadableError: The page or file cannot be read, or the process ended without an
                 answer.
         """
-        head = {**request, "megabytes": self._megabytes, "size": len(body)}
+        clock_seconds = request["seconds"] * self._clock
+        limits = {"megabytes": self._megabytes, "clock_seconds": clock_seconds}
+        head = {**request, **limits, "size": len(body)}
         with self._turn:
             if caller_gone.is_set():
                 raise UnreadableError("was cancelled by its caller")
@@ -124,7 +127,7 @@ class ReaderBox:
                 _end(process)
                 raise
             if not line:
-                raise UnreadableError(self._why_ended(process, request["seconds"], start))
+                raise UnreadableError(self._why_ended(process, head, start))
             self._idle.append(process)
         answer: dict[str, Any] = json.loads(line)
         if "refused" in answer:
@@ -133,15 +136,19 @@ class ReaderBox:
             raise UnreadableError(answer["error"])
         return answer
 
-    def _why_ended(self, process: "subprocess.Popen[bytes]", seconds: float, start: float) -> str:
-        """Return the reason why a process ended without an answer, given the limit in seconds."""
+    def _why_ended(
+        self, process: "subprocess.Popen[bytes]", limits: dict[str, Any], start: float
+    ) -> str:
+        """Return the reason why a process ended without an answer, given its limits."""
         with suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_END)
         code = process.returncode
         _end(process)
-        # on a busy machine, the clock may end a process that has nearly used up its processor time
-        if code == -_OUT_OF_TIME or time.monotonic() - start >= seconds * CLOCK:
-            return f"could not be read within {seconds:g} s of processor time"
+        if code == -_OUT_OF_TIME:
+            return f"could not be read within {limits['seconds']:g} s of processor time"
+        # on a busy machine, the clock may end a process before its processor time is used up
+        if time.monotonic() - start >= limits["clock_seconds"]:
+            return f"could not be read within {limits['clock_seconds']:g} s"
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
@@ -231,7 +238,7 @@ def _serve() -> None:
             if not memory_limited:  # set only now, so that loading the libraries does not count
                 _limit_memory(request["megabytes"])
                 memory_limited = True
-            _limit_time(request["seconds"])
+            _limit_time(request["seconds"], request["clock_seconds"])
             answer = _read(request, body)
         except MemoryError:
             answer = {"error": f"needs more than {request['megabytes']} MB of memory to be read"}
@@ -267,7 +274,7 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
     return {"documents": documents, "notes": [(note.kind, note) for note in notes]}
 
 
-def _limit_time(seconds: float) -> None:
+def _limit_time(seconds: float, clock_seconds: float) -> None:
     """Limit the processor time of the next request.
 
     Unlike wall-clock time, processor time does not grow on a busy machine.
@@ -276,7 +283,7 @@ def _limit_time(seconds: float) -> None:
     every system.
     """
     # this ends the process even while a library blocks all of Python's threads
-    faulthandler.dump_traceback_later(seconds * CLOCK, exit=True)
+    faulthandler.dump_traceback_later(clock_seconds, exit=True)
     with suppress(ImportError, OSError, ValueError):
         import resource
 

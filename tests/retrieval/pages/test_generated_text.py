@@ -35,6 +35,50 @@ def test_text_that_a_style_sheet_draws_is_read(css: str, body: str, text: str) -
 
 
 @pytest.mark.parametrize(
+    ("css", "body", "text"),
+    [
+        (".w::before{content:'Open ';content:'Not '}", "<p class=w>lit in 1871</p>", "\nNot lit in 1871"),
+        (".w::before{content:'Not ';content:unknown}", "<p class=w>lit in 1871</p>", "Not lit in 1871"),
+        (".n::before{counter-reset:a 4;counter-reset:a 7;content:'No. ' counter(a) ' '}", "<p class=n>Fees</p>", "No. 7 Fees"),
+        (".n::before{content:'New: ' / 'alternative text '}", "<p class=n>the quay opens</p>", "New: the quay opens"),
+        (".n::before{content:url(tick.svg) / 'Included: '}", "<p class=n>two towels</p>", "\nIncluded: two towels"),
+        (".n::before{content:url('tick.svg') 'New: '}", "<p class=n>two towels</p>", "\nNew: two towels"),
+        ("ol{counter-reset:i;list-style:none}li{counter-increment:i}li::before{content:counters(i,'') ' '}", "<ol><li>Aim<ol><li>Fees</ol></ol>", "11 Fees"),
+        (".m::before{content:'−'}", "<p class=m>5 degrees at dawn</p>", "\n−5 degrees at dawn"),
+        (".m::before{content:'-'}", "<p>It fell by <b class=m>€3</b> a day</p>", "fell by -€3 a day"),
+        (".m::after{content:'+'}", "<p><b class=m>500</b> boats a year</p>", "500+ boats"),
+        (".y::after{content:'✓'}", "<p>It is <b class=y>open</b></p>", "It is open ✓"),
+        ("body{counter-reset:i}.s{counter-set:i 5}.t::before{content:counter(i) ' '}", "<div><p class=s>Aim</p></div><p class=t>Fees</p>", "5 Fees"),
+        (".s{counter-set:i 5;counter-increment:i 2}.s::before{content:counter(i) ' '}", "<p class=s>Fees</p>", "\n5 Fees"),
+        (".w::before{content:attr(data-w, 'Not ')}", "<p class=w>lit in 1871</p>", "Not lit in 1871"),
+        (".w::before{content:attr(data-w string, attr(data-v))}", "<p class=w data-v='Never '>lit in 1871</p>", "Never lit in 1871"),
+        (".w::before{content:attr(DATA-W, 'Not ')}", "<p class=w data-w='Last '>lit in 1871</p>", "\nLast lit in 1871"),
+    ],
+)  # fmt: skip
+def test_generated_text_is_what_a_browser_draws(css: str, body: str, text: str) -> None:
+    assert text in text_of_page(css, body)
+
+
+def test_a_long_generated_text_is_cut() -> None:
+    text = text_of_page(f".w::before{{content:'Not {'a' * 201}'}}", "<p class=w>lit in 1871</p>")
+    assert "Not aaa" in text
+    assert "a…lit in 1871" in text
+
+
+@pytest.mark.parametrize(
+    ("css", "body"),
+    [
+        ("li::before{content:'-'}", "<ul><li>5 apples<li>3 pears</ul>"),
+        ("h2::before{content:'−'}", "<h2>2019 in review</h2>"),
+        ("p.x::before{content:'− '}", "<p class=x>5 apples</p>"),
+        ("p.x::before{content:'−'}", "<p class=x>apples: 5</p>"),
+    ],
+)
+def test_a_sign_that_belongs_to_no_number_is_not_read(css: str, body: str) -> None:
+    assert text_of_page(css, body) == text_of_page("", body)
+
+
+@pytest.mark.parametrize(
     ("css", "body", "unseen"),
     [
         ("p:hover::after{content:' not true'}", "<p>lit in 1871</p>", "not true"),
