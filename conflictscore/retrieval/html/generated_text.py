@@ -82,7 +82,7 @@ _Part = str | re.Match[str]
 
 
 class _Block(NamedTuple):
-    """What a rule's declarations say about generated text and counters."""
+    """The generated text and the changes of counters that a rule declares."""
 
     parts: list[_Part] | None
     """The parts of ``content``; None if the block does not set it."""
@@ -255,12 +255,14 @@ def _text(node: "LexborNode", box: list[_Block], counters: _Counters) -> str:
         signs = {code: sign for each in box for code, sign in each.signs.items()}
         drawn = "".join(signs.get(character, character) for character in drawn)
     text = _PRIVATE.sub("", drawn)
-    is_picture = text != drawn or any(
-        not isinstance(part, str) and not part[2] for part in block.parts
-    )
-    if is_picture and not text.strip():
+    if not text.strip() and (text != drawn or _has_picture(block.parts)):
         text = _joined(block.alternative, node, counters)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _has_picture(parts: Iterable[_Part]) -> bool:
+    """Whether a function that draws no text is among the parts."""
+    return any(not isinstance(part, str) and not part[2] for part in parts)
 
 
 def _joined(parts: Iterable[_Part], node: "LexborNode", counters: _Counters) -> str:
