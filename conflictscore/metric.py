@@ -158,7 +158,7 @@ def conflict_report(
     weighted = None
     if weights is not None:
         weighted = WeightedScores(
-            by="table",
+            by="table",  # the only source of weights: a table that the user wrote
             cs_c=conflictscore_count(claims, weights),
             cs_r=conflictscore_ratio(claims, duplicate_of, weights),
             weights=dict(weights),
@@ -192,7 +192,8 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score anyway
         return None
     share = len(lost) / (len(lost) + sides.total())
-    # a single unreadable reply may be due to chance
+    # A single unreadable reply may be an accident where one side was seen. If neither side occurs,
+    # it may be the only reply that had a side, so even one of many makes the score unknown.
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None

@@ -80,6 +80,7 @@ def test_the_ratio_is_the_mean_share_of_contradiction() -> None:
     [
         (("!!-0", "!000", "0000"), False),  # all support was unreadable
         (("!000",), False),
+        (("!" + "0" * 99,), False),  # the one lost reply may be the only one with a side
         (("++++!!", "++++++"), False),  # perhaps all contradictions were
         (("++++++++++++", "+++++++++++!"), True),
         (("+-+-!!", "++++++"), True),

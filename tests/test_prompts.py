@@ -297,6 +297,14 @@ def test_no_control_token_of_a_chat_template_passes_however_it_is_disguised() ->
             assert len(safe) == len(f"The lamp {disguised} was lit.")
 
 
+@pytest.mark.parametrize("first", ["\u2581", "\u2581im_", ".", "$", "-", "\u00a7", "/\u2581"])
+def test_a_token_is_recognised_whatever_sign_its_name_begins_with(first: str) -> None:
+    assert material(f"It was <{first}turn|> lit.") == f"It was \u2039{first}turn|> lit."
+    assert material(">>_TITLE<<") == "\u203a>_TITLE<<"
+    if "\u2581" in first:
+        assert material(f"<<{first}pad>") == f"<\u2039{first}pad>"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.judge_agreement import RatingAgreement
-from conflictscore.reporting.figure_text import one_line, percent, points, span
+from conflictscore.reporting.figure_text import in_brackets, one_line, percent, points, span
 from conflictscore.reporting.plain_table import Card, card_of
 
 
@@ -74,10 +74,10 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     """
     retained_share = figures.retained_difference
     if retained_share.value is not None:
-        bounds = span(percent(retained_share.low), percent(retained_share.high))
+        bounds = in_brackets(percent(retained_share.low), percent(retained_share.high))
         yield Card(
             "How much of the true difference between methods the judge's verdicts show",
-            note=f"The judge shows {percent(retained_share.value)} % ({bounds}) of a true"
+            note=f"The judge shows {percent(retained_share.value)} %{bounds} of a true"
             " difference in correct answers: its true positive rate minus its false positive rate"
             + (
                 f"\nA study needs about {1 / retained_share.value**2:.1f} times as many questions"

@@ -3,9 +3,9 @@
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pydantic import BaseModel, ValidationError
 
 from conflictscore.json_answers import check_of, json_values
@@ -54,18 +54,59 @@ class CheckedText(str):
 
 def answer_text(output: object) -> str | None:
     """Return the text of an answer, or the JSON of a structured answer; None for anything else."""
+    try:
+        return _place(output).text
+    except RecursionError:  # a mapping that contains itself, for example
+        return None
+
+
+class _Place(NamedTuple):
+    """Where the answer is within an output, and its text; the text is None if there is none."""
+
+    text: str | None
+    steps: tuple[Any, ...]
+    """Keys and indexes that lead from the output to the part that directly contains the answer."""
+    holder: object
+    """That part: a text, a message, a completion, or data."""
+
+
+def _place(output: object) -> _Place:
+    """Locate the answer in an output. Every level of a nested output is read once."""
     if isinstance(output, str):
-        return output
+        return _Place(output, (), output)
     if isinstance(output, BaseMessage):
-        return spoken(output)
-    if (
-        _first_choice(output) is not None
-    ):  # a completion that calls a tool, for example, has no text
-        return _completion_text(output)
+        return _Place(spoken(output), (), output)
+    if _first_choice(output) is not None:
+        # a completion that calls a tool, for example, has no text
+        return _Place(_completion_text(output), (), output)
     if isinstance(output, Mapping):
-        key = _key(output)
-        return data_text(output) if key is None else answer_text(output[key])
-    return answer_text(output[-1]) if _ends_in_answer(output) else data_text(output)
+        inside = _first_with_answer(output)
+    elif isinstance(output, list) and output and isinstance(output[-1], BaseMessage | Mapping):
+        last = _place(output[-1])
+        # A mapping names its answer, which may be empty. A list names none: if its last part has no
+        # words, such as the call of a tool, the whole list is data.
+        inside = _within(-1, last) if last.text else None
+    else:
+        inside = None
+    return inside or _Place(data_text(output), (), output)
+
+
+def _first_with_answer(output: Mapping[Any, Any]) -> _Place | None:
+    """Locate the first answer in a mapping; an empty one counts only if all are empty."""
+    empty = None
+    for key in _KEYS:
+        inside = _place(output.get(key))
+        if inside.text is None:
+            continue
+        if inside.text.strip():
+            return _within(key, inside)
+        empty = empty or _within(key, inside)
+    return empty
+
+
+def _within(step: str | int, inside: _Place) -> _Place:
+    """Return a place as seen from the mapping or list that contains it."""
+    return inside._replace(steps=(step, *inside.steps))
 
 
 def _completion_text(output: object) -> str | None:
@@ -83,10 +124,12 @@ def _first_choice(output: object) -> object:
 
 def ending_in(output: object) -> str | None:
     """Return why an answer may be incomplete; None if nothing says that it is."""
-    holder = _data_within(output)
+    holder = _place(output).holder
     if isinstance(holder, AIMessage):
         return early_ending(holder)
     choice = _first_choice(holder)
+    # A mapping may lack the field. A typed choice always has it, and None there means that the
+    # reply did not end normally.
     if choice is None or (isinstance(choice, Mapping) and "finish_reason" not in choice):
         return None
     ending = {"finish_reason": _field(choice, "finish_reason"), "model_provider": "openai"}
@@ -135,10 +178,14 @@ def spoken(message: BaseMessage, prompt: str = "") -> str:
 
 
 def data_text(data: object) -> str | None:
-    """Convert a structured answer to JSON; return None if it is not structured or has no values."""
+    """Convert a structured answer to JSON; return None if it is not structured or has no values.
+
+    A pydantic model is written by the names of its fields, since an alias for writing may differ
+    from the alias for reading.
+    """
     try:
         text = (
-            data.model_dump_json()
+            data.model_dump_json(by_alias=False)
             if isinstance(data, BaseModel)
             else json.dumps(data, ensure_ascii=False, allow_nan=False)
         )
@@ -150,7 +197,7 @@ def data_text(data: object) -> str | None:
 def rebuilt(data: Any, text: str) -> Any:
     """Make a value of the same type from a JSON text; raise ValidationError if it does not fit."""
     if isinstance(data, BaseModel):
-        return type(data).model_validate_json(text)
+        return type(data).model_validate_json(text, by_alias=False, by_name=True)
     return json.loads(text)
 
 
@@ -159,7 +206,7 @@ def why_not_rebuilt(data: object, text: str) -> str | None:
 
     Messages and completions accept any text; only the caller's own pydantic models can reject it.
     """
-    data = _data_within(data)
+    data = _place(data).holder
     try:
         is_data = isinstance(data, BaseModel) and not isinstance(data, BaseMessage)
         if is_data and _completion_text(data) is None:
@@ -176,13 +223,21 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
     data, text = response.structured_response, str(message.text)
     is_new = text != data_text(data)
     new, result = rebuilt(data, text) if is_new else data, []
+    if isinstance(new, BaseModel) and is_new:  # the model wrote its JSON by a schema with aliases
+        text = new.model_dump_json(by_alias=True)
+    call_ids = {part.tool_call_id for part in response.result if isinstance(part, ToolMessage)}
     for part in response.result:
         update: dict[str, Any] = {}
         if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
-            if is_new and part.tool_calls:  # the answer may be a tool call's arguments
-                update["tool_calls"] = [{**c, "args": json.loads(text)} for c in part.tool_calls]
-            elif is_new:
+            if is_new and part.tool_calls:
+                # The data are the arguments of the call that the agent has already answered. Other
+                # calls in the message are still to be made, with their own arguments.
+                update["tool_calls"] = [
+                    {**c, "args": json.loads(text)} if not call_ids or c["id"] in call_ids else c
+                    for c in part.tool_calls
+                ]
+            elif is_new:  # some clients repeat the JSON, parsed, in additional_kwargs
                 update |= {"content": text, "additional_kwargs": {}}
         elif is_new and isinstance(part.content, str):  # the agent's result for that tool call
             update["content"] = part.content.replace(str(data), str(new))
@@ -215,52 +270,35 @@ def in_its_form(run: Run, output: object) -> Any:
     summary = {**run.summary("reason", texts=False), **run.verdict()}
     if _completion_text(output) is not None:
         return _completed(output, run)
+    place = _place(output)
     if isinstance(output, Mapping):
-        key = _key(output)
-        if key is None:
-            data = rebuilt(output, run.answer or "") if run.flipped else output
-            return {**data, "conflictscore": summary}
-        return {**output, key: _replaced(output[key], run), "conflictscore": summary}
+        changed = _put(output, place.steps, _replaced(place.holder, run))
+        return {**changed, "conflictscore": summary}
     if isinstance(output, BaseModel) and not isinstance(output, BaseMessage):
         model = rebuilt(output, run.answer or "") if run.flipped else output.model_copy()
         _set_beside_fields(model, summary)
         return model
-    return _replaced(output, run)
+    return _put(output, place.steps, _replaced(place.holder, run))
 
 
-def _key(output: Mapping[Any, Any]) -> str | None:
-    """Return the key of the answer in a mapping; None if the whole mapping is the answer."""
-    return next((key for key in _KEYS if answer_text(output.get(key)) is not None), None)
-
-
-def _data_within(output: object) -> object:
-    """Return the value that directly contains the answer, without enclosing mappings and lists."""
-    if isinstance(output, Mapping) and _completion_text(output) is None:
-        key = _key(output)
-        return output if key is None else _data_within(output[key])
-    return _data_within(output[-1]) if _ends_in_answer(output) else output
-
-
-def _ends_in_answer(output: object) -> TypeGuard[list[Any]]:
-    """Return whether a value is a list whose last element, a message or mapping, is the answer."""
-    last = output[-1] if isinstance(output, list) and output else None
-    return isinstance(last, BaseMessage | Mapping) and bool(answer_text(last))
+def _put(output: Any, steps: tuple[Any, ...], new: Any) -> Any:
+    """Return a copy of an output with a new part at the place to which the steps lead."""
+    if not steps:
+        return new
+    inside = _put(output[steps[0]], steps[1:], new)
+    return [*output[:-1], inside] if isinstance(output, list) else {**output, steps[0]: inside}
 
 
 def _replaced(holder: Any, run: Run) -> Any:
-    """Replace the first answer in a value with the final answer; data keeps its type."""
+    """Return the final answer in the form of the first one; data keeps its type."""
     if isinstance(holder, str):
         return CheckedText.of(run)
     if _completion_text(holder) is not None:
         return _completed(holder, run)
-    if _ends_in_answer(holder):
-        return [*holder[:-1], _replaced(holder[-1], run)]
     if isinstance(holder, BaseMessage):
         message = with_verdict(holder, run)
         if not run.flipped:
             return message
         content = with_text(holder.content, str(holder.text), run.answer or "")
         return message.model_copy(update={"content": content})
-    if isinstance(holder, Mapping) and (key := _key(holder)) is not None:
-        return {**holder, key: _replaced(holder[key], run)}
     return rebuilt(holder, run.answer or "") if run.flipped else holder

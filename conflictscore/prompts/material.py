@@ -31,7 +31,7 @@ _LOOK_ALIKE = {
     )
     for alike in alikes
 }
-_BRACKET = re.compile(r"<(?=[|/\w\s\[]|<(?i:/?sys))|>(?=>[A-Z])|\[(?=[|/@a-zA-Z])|\](?=[~!])")
+_BRACKET = re.compile(r"<(?=[^<>]|<(?i:/?sys))|>(?=>[A-Z_])|\[(?=[|/@a-zA-Z])|\](?=[~!])")
 """Matches brackets with which a token can begin, to skip all others quickly."""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _OURS = r"<\s*+(?:/\s*+)?(?:document|claim|answer)\b"

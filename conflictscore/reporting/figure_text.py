@@ -27,6 +27,11 @@ def span(low: str, high: str) -> str:
     return NONE if NONE in (low, high) else f"{low} to {high}"
 
 
+def in_brackets(low: str, high: str) -> str:
+    """Return an interval in brackets after a space; an empty text if a bound is missing."""
+    return "" if NONE in (low, high) else f" ({span(low, high)})"
+
+
 def p_value(p: float | None) -> str:
     """Return a p value to three decimal places; ``<0.001`` if it is smaller."""
     if p is None:

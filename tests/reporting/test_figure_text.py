@@ -2,7 +2,15 @@
 
 import pytest
 
-from conflictscore.reporting.figure_text import money, one_line, p_value, points, seconds, span
+from conflictscore.reporting.figure_text import (
+    in_brackets,
+    money,
+    one_line,
+    p_value,
+    points,
+    seconds,
+    span,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +37,8 @@ from conflictscore.reporting.figure_text import money, one_line, p_value, points
         (seconds(90_000), "25 h 00 min"),
         (span("none", "none"), "none"),
         (span("1.0", "2.0"), "1.0 to 2.0"),
+        (in_brackets("1.0", "2.0"), " (1.0 to 2.0)"),
+        (in_brackets("none", "2.0"), ""),
         (one_line("a" * 30, limit=10), "a" * 9 + "…"),
         (one_line(" a\n\tb "), "a b"),
     ],

@@ -9,7 +9,7 @@ from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.records import QuestionResult, Verdict
 from conflictscore.benchmarks.harness.report.page.render import FlipCard, render_report
 from conflictscore.benchmarks.harness.report.pictures.charts import export_pictures, pictures
-from conflictscore.benchmarks.harness.report.pictures.forest import color_of
+from conflictscore.benchmarks.harness.report.pictures.forest import color_of, in_points
 from conflictscore.benchmarks.harness.report.pictures.picture import BAD, GOOD, NEUTRAL, Picture
 from conflictscore.benchmarks.harness.report.study_cards import named_study_cards
 from conflictscore.errors import InputError
@@ -25,6 +25,12 @@ from tests.benchmarks.harness.report.lamps import (
 )
 
 pytest.importorskip("matplotlib")
+
+
+def test_a_difference_without_an_interval_has_no_brackets() -> None:
+    assert in_points(Interval(value=0.01)) == "+1.0 points"
+    assert in_points(Interval(value=0.01, low=-0.02, high=0.04)) == "+1.0 points (-2.0 to +4.0)"
+
 
 CHOICES = [choice("tower", 1, 0), choice("pier", 0, 1), choice("reef", 0, 0), choice("bay", 0, 0)]
 

@@ -29,7 +29,7 @@ from conflictscore.benchmarks.harness.report.pictures.picture import (
 from conflictscore.benchmarks.harness.report.study import Study, study_groups, study_of
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.errors import InputError
-from conflictscore.reporting.figure_text import counted, percent, span
+from conflictscore.reporting.figure_text import counted, in_brackets, percent
 from conflictscore.storage.private_files import write_whole
 
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ def _band(cs_r: float) -> int:
 
 
 def _bounds(share: Proportion) -> str:
-    bounds = span(percent(share.low), percent(share.high))
-    return f" ({bounds})" if bounds else ""
+    return in_brackets(percent(share.low), percent(share.high))
 
 
 def _gain(run: ReportRun, stem: str) -> Picture | None:

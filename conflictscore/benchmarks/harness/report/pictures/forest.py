@@ -16,7 +16,7 @@ from conflictscore.benchmarks.harness.report.pictures.picture import (
     text_width,
 )
 from conflictscore.benchmarks.harness.report.study import Study
-from conflictscore.reporting.figure_text import percent, points, span
+from conflictscore.reporting.figure_text import in_brackets, percent, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def levels(study: Study, stem: str) -> Picture | None:
         _Line(
             f"{label(level.method)}, {label(level.measure)}" if several else label(level.method),
             level.level,
-            GOOD,
+            GOOD,  # the main colour of all pictures; a level itself is neither better nor worse
             is_pooled=True,
         )
         for level in pooled_levels
@@ -162,10 +162,9 @@ def color_of(interval: Interval, *, falls: bool) -> str:
 
 def in_points(interval: Interval) -> str:
     """Describe a difference and its interval in words."""
-    bounds = span(points(interval.low), points(interval.high))
-    return f"{points(interval.value)} points" + (f" ({bounds})" if bounds else "")
+    bounds = in_brackets(points(interval.low), points(interval.high))
+    return f"{points(interval.value)} points{bounds}"
 
 
 def _percent_bounds(interval: Interval) -> str:
-    bounds = span(percent(interval.low), percent(interval.high))
-    return f" ({bounds})" if bounds else ""
+    return in_brackets(percent(interval.low), percent(interval.high))
