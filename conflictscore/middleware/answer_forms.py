@@ -225,24 +225,32 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
     new, result = rebuilt(data, text) if is_new else data, []
     if isinstance(new, BaseModel) and is_new:  # the model wrote its JSON by a schema with aliases
         text = new.model_dump_json(by_alias=True)
-    call_ids = {part.tool_call_id for part in response.result if isinstance(part, ToolMessage)}
     for part in response.result:
         update: dict[str, Any] = {}
         if isinstance(part, AIMessage):
             update["response_metadata"] = message.response_metadata
             if is_new and part.tool_calls:
-                # The data are the arguments of the call that the agent has already answered. Other
-                # calls in the message are still to be made, with their own arguments.
-                update["tool_calls"] = [
-                    {**c, "args": json.loads(text)} if not call_ids or c["id"] in call_ids else c
-                    for c in part.tool_calls
-                ]
+                update["tool_calls"] = _calls_with(json.loads(text), part, response)
             elif is_new:  # some clients repeat the JSON, parsed, in additional_kwargs
                 update |= {"content": text, "additional_kwargs": {}}
         elif is_new and isinstance(part.content, str):  # the agent's result for that tool call
             update["content"] = part.content.replace(str(data), str(new))
         result.append(part.model_copy(update=update))
     return ModelResponse(result=result, structured_response=new)
+
+
+def _calls_with(
+    arguments: Any, message: AIMessage, response: "ModelResponse[Any]"
+) -> list[dict[str, Any]]:
+    """Return a message's tool calls, with new arguments for the call that is the answer.
+
+    That is the call to which the agent has already replied. The other calls are still to be made.
+    """
+    replied_to = {part.tool_call_id for part in response.result if isinstance(part, ToolMessage)}
+    return [
+        {**call, "args": arguments} if not replied_to or call["id"] in replied_to else {**call}
+        for call in message.tool_calls
+    ]
 
 
 def check_of_format(response_format: object) -> Callable[[str], str | None] | None:

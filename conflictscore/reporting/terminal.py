@@ -40,7 +40,7 @@ _BIDI = dict.fromkeys((*_MARKS, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
 
 
 def printable(value: object) -> str:
-    """Remove control characters and marks that change the text direction."""
+    """Replace control characters, and marks that change the text direction, by spaces."""
     return str(value).translate(_CONTROLS | _BIDI).strip()
 
 
@@ -126,8 +126,8 @@ def _print_details(run: Run, console: Console) -> None:
     if first and final and _judged(final) != _judged(first):
         _print_claims("Claims of the first answer", first, run.documents, console)
         _print_claims("Claims of the last answer", final, run.documents, console)
-    elif first:
-        _print_claims("Claims", first, run.documents, console)
+    elif report := final or first:  # the same claims and votes, with the latest scores
+        _print_claims("Claims", report, run.documents, console)
     _print_sources(run, console)
 
 
@@ -146,7 +146,8 @@ def _print_changes(run: Run, console: Console) -> None:
     elif run.flipped:
         _heading(console, "Changed after a second look")
         why = run.justification or "no reason was given"
-        _grid(console, [("before", run.first_answer), ("after", run.answer), ("why", why)])
+        before, after = run.first_answer or "(nothing)", run.answer or "(nothing)"
+        _grid(console, [("before", before), ("after", after), ("why", why)])
     elif run.final_report is not None:
         _heading(console, "Kept after a second look")
         _indented(console, _why_kept(run))
@@ -306,9 +307,7 @@ def _indented(console: Console, text: str) -> None:
     console.print(Padding(Text(printable(text)), (0, 2), expand=False))
 
 
-def _grid(
-    console: Console, rows: Iterable[tuple[str | Text, str | Text | None]], indent: int = 2
-) -> None:
+def _grid(console: Console, rows: Iterable[tuple[str | Text, str | Text]], indent: int = 2) -> None:
     """Print two columns of plain text, in which Rich reads no markup."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
