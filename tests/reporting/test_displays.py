@@ -69,7 +69,7 @@ def test_nothing_of_an_answer_is_hidden_or_steers_the_terminal() -> None:
     assert "|---|" in shown
     assert "\x1b[2J" not in shown
     terminal, out = console()
-    print_run(Run(question="When?", answer=None, first_answer="In 1871."), terminal)
+    print_run(Run(question="When?", first_answer="In 1871.", run_id="7"), terminal)
     assert "after (nothing)" in " ".join(out.getvalue().split())
     assert "None" not in out.getvalue()
     assert printable("a\u200eb\u200fc\u061cd\u202ee\u2066f") == "a b c d e f"
