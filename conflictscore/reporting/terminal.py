@@ -160,6 +160,8 @@ def _second_looks(run: Run, console: Console) -> None:
         _heading(console, "How the documents voted")
     for change in changes:
         printed_reasons = {change.reason, *(look.why for look in change.looks)}  # printed above
+        if change.note and not change.applied:
+            printed_reasons = {""}  # only the note was printed
         for line in change.told():
             if line not in printed_reasons:
                 _indented(console, line)

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from conflictscore.errors import ProviderError
-from conflictscore.records import Run
+from conflictscore.records import Change, RevisionAction, Run, SecondLook
 from conflictscore.reporting.displays import ItemProgress, RecordingProgress
 from conflictscore.reporting.terminal import print_run, printable
 from conflictscore.retrieval.recording import FailedQuestion, RecordingReport
@@ -73,3 +73,22 @@ def test_nothing_of_an_answer_is_hidden_or_steers_the_terminal() -> None:
     assert "after (nothing)" in " ".join(out.getvalue().split())
     assert "None" not in out.getvalue()
     assert printable("a\u200eb\u200fc\u061cd\u202ee\u2066f") == "a b c d e f"
+
+
+def test_a_refused_change_shows_why_its_claim_was_to_change() -> None:
+    look = SecondLook.model_construct(
+        candidates=(), weighing=None, dropped=(), related=(), why="The log was written at night."
+    )
+    change = Change.kept("It was lit.", 0, (), round=1).model_copy(
+        update={
+            "action": RevisionAction.REPLACE,
+            "after": "It was not lit.",
+            "accepted": False,
+            "note": "too short",
+            "looks": (look,),
+        }
+    )
+    terminal, out = console()
+    print_run(Run(question="When?", answer="It was lit.", changes=(change,)), terminal)
+    assert "The log was written at night." in out.getvalue()
+    assert "refused: too short" in out.getvalue()
