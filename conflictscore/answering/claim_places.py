@@ -32,6 +32,7 @@ def untranslated(
     if code in (None, "en") or language_of(answer) not in (None, code):
         return [*located_claims]
     foreign = _ENGLISH - LANGUAGES[str(code)].common
+    # several claims of one passage may all become that passage, which then counts once
     own = dict[Placed, None]()
     for text, span in located_claims:
         passage = answer[slice(*span)].strip() if span else ""
@@ -43,12 +44,19 @@ def untranslated(
 
 
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
-    """Return the claims of an answer corrected in place, numbered in order of appearance."""
-    other_claims = [claim for claim in claims if not any(change.holds(claim) for change in changes)]
+    """Return the claims of an answer corrected in place, numbered in order of appearance.
+
+    ``changes`` are all changes of the answer's text. A change of white space or case alone moves
+    the text after it, but its passage keeps its claims.
+    """
+    real_changes = [change for change in changes if change.differs]
+    other_claims = [
+        claim for claim in claims if not any(change.holds(claim) for change in real_changes)
+    ]
     located_claims: list[Placed] = [
         (claim.text, claim.passage and _moved(claim.passage, changes)) for claim in other_claims
     ]
-    for change in changes:
+    for change in real_changes:
         for text in change.new_claims:
             part = place_of(text, "", change.after)
             start, end = (part.start, part.end) if part else (0, len(change.after))
@@ -61,7 +69,8 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
     """Return the gaps of an answer that was corrected in place: its parts that no claim covers.
 
     Unchanged passages keep their gaps. A changed passage has a gap if its new text was not split
-    completely, even if some claims were read from it.
+    completely, even if some claims were read from it. ``changes`` are all changes of the answer's
+    text, as for :func:`claims_in_place`.
     """
     real_changes = [change for change in changes if change.differs]
     gaps_after = []
@@ -69,11 +78,12 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
         if gap.passage is None:
             gaps_after.append(gap)
         elif not any(c.start < gap.passage[1] and gap.passage[0] < c.end for c in real_changes):
-            span = _moved(gap.passage, real_changes)
+            span = _moved(gap.passage, changes)
             gaps_after.append(gap.model_copy(update={"passage": span}))
     for change in real_changes:
+        # the note of a change that is in the text says that its passage was not split completely
         if change.note and change.after:
-            span = _moved((change.start, change.start + len(change.after)), real_changes)
+            span = _moved((change.start, change.end), changes)
             note = f"in a replaced passage: {change.note}"
             gaps_after.append(Gap(kind=GapKind.UNCLAIMED, note=note, passage=span))
     return tuple(gaps_after)
@@ -85,9 +95,19 @@ def place_order(located_claim: Placed) -> tuple[float, float]:
 
 
 def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
-    """Shift a span of the old answer to its place in the new answer, given the changes."""
-    by = sum(len(each.after) - len(each.before) for each in changes if each.end <= span[0])
-    return span[0] + by, span[1] + by
+    """Shift a span of the old answer to its place in the new answer, given the changes.
+
+    The span grows or shrinks with the changes within it. If a change begins within it and goes on
+    beyond it, the span ends where the new text of this change ends.
+    """
+    start, end = span
+    end = max([end, *(each.end for each in changes if start <= each.start < end)])
+    return start + _growth(changes, start), end + _growth(changes, end)
+
+
+def _growth(changes: Sequence[Change], place: int) -> int:
+    """Return by how many characters the changes up to a place lengthen the text before it."""
+    return sum(len(each.after) - len(each.before) for each in changes if each.end <= place)
 
 
 def placed_claims(located_claims: Sequence[Placed]) -> tuple[Claim, ...]:

@@ -120,7 +120,7 @@ async def _claims_after(
 
     new_changes = await at_once(partial(take_apart, change) for change in changes)
     before = [evidence.claim for evidence in last.report.claims] if last.report else []
-    return claims_in_place(before, [c for c in new_changes if c.differs]), new_changes
+    return claims_in_place(before, new_changes), new_changes
 
 
 def _is_known(change: Change) -> bool:

@@ -1,7 +1,8 @@
 """The texts and places of claims, and of gaps after some passages changed."""
 
-from conflictscore.answering.claim_places import gaps_in_place, untranslated
-from conflictscore.records import Gap, GapKind
+from conflictscore.answering.claim_places import claims_in_place, gaps_in_place, untranslated
+from conflictscore.markdown import spliced
+from conflictscore.records import Change, Claim, Gap, GapKind
 from tests.correcting.helpers import documents_with
 from tests.nodes.steps import revision
 
@@ -34,3 +35,51 @@ def test_a_claim_that_was_translated_into_english_becomes_its_passage() -> None:
     assert untranslated(of_short, short, documents_with(answer)) == of_short, "no sentence"
     assert untranslated(claims, answer, documents_with("The bridge is 412 m long.")) == claims
     assert untranslated(claims, "The bridge is long.", documents_with("It is long.")) == claims
+
+
+def places_after(answer: str, part: str, *changes: Change) -> tuple[str, str]:
+    """Return the text at which a claim and a gap of a part stand after the changes."""
+    span = (answer.index(part), answer.index(part) + len(part))
+    after = spliced(answer, [(each.start, each.end, each.after) for each in changes])
+    [claim] = [
+        each
+        for each in claims_in_place([Claim(number=1, text=part, passage=span)], changes)
+        if each.text == part
+    ]
+    [gap] = gaps_in_place([Gap(kind=GapKind.UNCLAIMED, note="a word", passage=span)], changes)
+    assert claim.passage is not None
+    assert gap.passage is not None
+    return after[slice(*claim.passage)], after[slice(*gap.passage)]
+
+
+def test_a_change_of_spaces_moves_claims_and_gaps_alike() -> None:
+    answer = "The  lamp  is old. The door is red."
+
+    texts = places_after(answer, "The door is red.", revision("The  lamp  is", "The lamp is"))
+
+    assert texts == ("The door is red.", "The door is red.")
+
+
+def test_a_passage_whose_spaces_change_keeps_its_claims_and_gaps() -> None:
+    answer = "The  lamp  is old."
+    changes = [revision("The  lamp  is old.", "The lamp is old.")]
+
+    assert places_after(answer, answer, *changes) == ("The lamp is old.", "The lamp is old.")
+
+
+def test_a_claim_grows_and_shrinks_with_the_changes_within_it() -> None:
+    answer = "The old lamp is of iron, and tall."
+    claim = Claim(number=1, text="The lamp is of iron and tall.", passage=(0, len(answer)))
+    changes = [revision("iron", "bronze", answer.index("iron")), revision("tall", "", 29)]
+
+    [moved] = claims_in_place([claim], changes)
+
+    assert moved.passage == (0, len("The old lamp is of bronze, and ."))
+
+
+def test_a_claim_ends_with_the_change_that_goes_on_beyond_it() -> None:
+    claim = Claim(number=1, text="The lamp is of iron.", passage=(0, 12))
+
+    [moved] = claims_in_place([claim], [revision("iron, and tall", "tin", 9)])
+
+    assert moved.passage == (0, 12)
