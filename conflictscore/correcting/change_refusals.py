@@ -67,8 +67,10 @@ def refusal(
 
     An accepted change meets three conditions. First, a second look decided it. Second, it states
     the winner and no longer states the loser; a hedge instead states both sides, each supported by
-    a document. Third, each further claim that it adds is supported by at least one document that
-    did not vote for the winner, and is not contradicted by more documents than support it.
+    a document. Third, each further claim that it adds is supported by at least one document. If the
+    claim adds a number or several informative words, a document that did not vote for the winner
+    must support it. Unless it states a part of the winner, it must not be contradicted by more
+    documents than support it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -108,13 +110,14 @@ class _Case:
 
 def _refusal_of_whole(case: _Case) -> str | None:
     """Return why a whole new answer, made without second looks, is refused; None if accepted."""
+    # without a look, nothing says which statement won, so only the balances of the claims count
     before, after = case.balances(case.old), case.balances(case.new)
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
     if not better_evidence(before, after):
         return f"its evidence is not better ({_shown(before)} before, {_shown(after)} after)"
     if case.change.action is not RevisionAction.REPLACE:
-        return None
+        return None  # any other action takes back what the answer stated, and states nothing new
     if not case.new:
         return _CLAIMS_NOTHING
     if not any(claim.supports for claim in case.trusted):
@@ -183,7 +186,9 @@ def _is_backed_by_its_source(
     known_texts = (case.change.before, *look_texts, *old_texts, *questions)
     new_terms = telling_terms(claim.claim.text).difference(*map(telling_terms, known_texts))
     behind = {n for look in deciding_looks for n in look.counterpart.votes}
-    return len(new_terms) > 1 and behind.issuperset(claim.supports)
+    # one new word may be a synonym or a function word of another language, but a number is neither
+    has_number = any(map(str.isdigit, "".join(new_terms)))
+    return (has_number or len(new_terms) > 1) and behind.issuperset(claim.supports)
 
 
 def _unsaid(look: SecondLook, elsewhere: Sequence[ClaimEvidence]) -> str | None:
@@ -209,6 +214,7 @@ def _misstated(
         or _says_in_another_language(after, rival, own, new)
     ):
         return f"it does not say what the evidence settled: “{rival.statement}”"
+    # only the same text: a claim that gives the winner in more detail may also restate the loser
     if any(text == own.statement for text in texts):
         return f"it still says “{own.statement}”"
     return None
@@ -222,8 +228,9 @@ def _says_in_another_language(
     The passage must contain the names and numbers that are in the rival but not in the claim. A
     document that votes for the rival must also support one of the claims of the passage.
     """
-    if language_of(after) == language_of(rival.statement):
-        return False
+    languages = {language_of(after), language_of(rival.statement)}
+    if None in languages or len(languages) == 1:
+        return False  # a name alone shows no language, so it proves no translation
     names = {word for word in re.findall(r"\w+", rival.statement) if not word.islower()}
     new_names = telling_terms(" ".join(names)) - telling_terms(own.statement)
     is_backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)
@@ -237,23 +244,27 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
     for place, side in enumerate(look.sides):
         if not side.supports:
             return f"no document supports “{side.claim.text}”, which it names as one side"
+        # the answer's own side is its passage, whose words differ from the claim; it may be cited
         words = side.claim.text if place else _CITED.sub(" ", before)
+        # in a hedge of a bare yes or no, the other side is its opposite
         if place and other_word is not None and look.decision == "hedge":
             words = other_word
-        if not telling_terms(words) <= terms and not _has_values_of(after, words, look):
+        if not telling_terms(words) <= terms and not _has_values_of(after, words, place, look):
             return f"it does not name both sides: “{side.claim.text}” is missing"
     return None
 
 
-def _has_values_of(after: str, statement: str, look: SecondLook) -> bool:
+def _has_values_of(after: str, statement: str, place: int, look: SecondLook) -> bool:
     """Return whether a passage contains, in any notation, each value by which the side differs."""
-    own = look.sides[0].claim.text
+    # the answer's own side (place 0) must differ by a value alone from every other side
+    own, *others = (side.claim.text for side in look.sides)
+    differing = [statement] if place else others
     side_values = values_in(statement)
     stated_values = values_in(after)
     has_all = bool(side_values) and all(
         any(v.agrees(each) for each in stated_values) for v in side_values
     )
-    return has_all and with_other_number(own, statement, look.question) is not None
+    return has_all and all(with_other_number(own, each, look.question) for each in differing)
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:

@@ -109,3 +109,71 @@ def test_what_the_claims_of_a_change_pass_over_is_named(
     left = passed_over(after, CLAIM, claims, "When was it lit?")
 
     assert (left is None) if missing is None else missing in str(left)
+
+
+def voted(own: str, rival: str, question: str, decision: str, sides: str = "++--0") -> SecondLook:
+    """A look at two statements, decided like this."""
+    labels = sides.translate(str.maketrans("+-", "-+"))
+    candidates = tallied([claim_with(sides, own), claim_with(labels, rival)], [(), (3,)])
+    return SecondLook(candidates=candidates, question=question, rival=1, decision=decision)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Sources disagree: The pass of Osk is 1.2 km long (A); 1.3 km (C).",
+        "Sources disagree: The pass of Osk is 1,200 m long (A); 1.3 km (C).",
+        "Sources disagree: The pass of Osk is 1.2 km long (A); 1,300 m (C).",
+    ],
+)
+def test_each_side_of_a_hedge_may_have_another_notation(told: str) -> None:
+    own, rival = "The pass of Osk is 1,200 m long.", "The pass of Osk is 1,300 m long."
+    by = voted(own, rival, "How long is the pass of Osk?", "hedge")
+    evidence = told_evidence(by)
+    change = revision(own, told, looks=(by,))
+
+    assert refusal(change, [claim_with("++--0", own)], [evidence], scored(evidence)) is None
+    other = revision(own, told.replace("1.2 km", "1.4 km").replace("1,200", "1,400"), looks=(by,))
+    assert "is missing" in str(
+        refusal(other, [claim_with("++--0", own)], [evidence], scored(evidence))
+    )
+
+
+def test_a_name_alone_is_no_statement_in_another_language() -> None:
+    own, rival = "The tower was built by Ida Lowe.", "The tower was never built by Anna Reeve."
+    by = voted(own, rival, "Who built the tower?", "replace")
+    new = claim_with("--++0", "Anna Reeve.")
+
+    change = revision(own, "Anna Reeve.", looks=(by,))
+
+    assert "it does not say" in str(refusal(change, [claim_with("++--0", own)], [new], scored(new)))
+
+
+def test_a_translation_of_the_winner_says_what_won() -> None:
+    own, rival = "Der Turm wurde von Ida Lowe gebaut.", "The tower was built by Anna Reeve."
+    by = voted(own, rival, "Wer hat den Turm gebaut?", "replace")
+    text = "Der Turm wurde von Anna Reeve gebaut."
+    new = claim_with("--++0", text)
+
+    change = revision(own, text, looks=(by,))
+
+    assert refusal(change, [claim_with("++--0", own)], [new], scored(new)) is None
+
+
+@pytest.mark.parametrize(
+    ("added", "sides", "is_refused"),
+    [
+        ("The lamp was dear.", "00++0", False),  # one new word
+        ("The lamp was 40.", "00++0", True),  # a number
+        ("The lamp was 40.", "00+++", False),  # another document says so too
+    ],
+)
+def test_a_number_that_only_the_winners_documents_give_is_no_synonym(
+    added: str, sides: str, is_refused: bool
+) -> None:
+    rider = claim_with(sides, added)
+
+    why = refused(f"{RIVAL} {added}", OTHER, rider)
+
+    assert ("only the winner's own documents" in str(why)) == is_refused
+    assert is_refused or why is None
