@@ -115,7 +115,8 @@ def voted(own: str, rival: str, question: str, decision: str, sides: str = "++--
     """A look at two statements, decided like this."""
     labels = sides.translate(str.maketrans("+-", "-+"))
     candidates = tallied([claim_with(sides, own), claim_with(labels, rival)], [(), (3,)])
-    return SecondLook(candidates=candidates, question=question, rival=1, decision=decision)
+    known: dict[str, Any] = {"question": question, "rival": 1, "decision": decision}
+    return SecondLook(candidates=candidates, **known)
 
 
 @pytest.mark.parametrize(
