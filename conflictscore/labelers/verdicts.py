@@ -143,7 +143,9 @@ def content_of(document: Document, labeler: Labeler) -> str:
     In that form, control tokens are neutralised, so older verdicts on documents with such tokens
     are not used.
     """
-    date = str(document.metadata.get("date") or "") if reads_dates(labeler) else ""
+    date = str(document.metadata.get("date") or "")
+    if date and not reads_dates(labeler):
+        date = ""
     return _hashed(document.title, f"{document.text}\0{date}" if date else document.text)
 
 

@@ -165,10 +165,10 @@ def _is_clean(document: Document) -> bool:
 
 def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
     """Convert a document in any accepted form to a mapping; raise InputError for other forms."""
-    if _is_in_pieces(item):
-        return {"text": "\n".join(item)}
     if isinstance(item, str):
         return {"text": item}
+    if _is_in_pieces(item):
+        return {"text": "\n".join(item)}
     if isinstance(item, Document):
         return item.model_dump(exclude={"number", "duplicate_of"})
     if isinstance(item, Retrieved):
@@ -191,7 +191,7 @@ def _text_in(fields: Mapping[Any, Any], text_key: str, where: str) -> str:
     if text_key not in fields:
         raise InputError(f"{where}, field text: it is missing")
     text = _decoded(fields[text_key], f"{where}, field {text_key}")
-    if _is_in_pieces(text):
+    if not isinstance(text, str) and _is_in_pieces(text):
         text = "\n".join(text)
     if not isinstance(text, str):
         raise InputError(f"{where}, field {text_key}: {type(text).__name__}, not a string")
@@ -243,9 +243,9 @@ def _is_null(value: object) -> bool:
 
 
 def _is_blank(value: object) -> bool:
-    if _is_in_pieces(value):
-        return not any(map(str.strip, value))
-    return isinstance(value, str | bytes) and not value.strip()
+    if isinstance(value, str | bytes):
+        return not value.strip()
+    return _is_in_pieces(value) and not any(map(str.strip, value))
 
 
 def _has_no_text(item: object) -> bool:

@@ -176,7 +176,7 @@ async def test_the_bundled_model_no_longer_supports_another_unit_and_says_why() 
         assert (verdict.label, right.label) == (CONTRADICTS, SUPPORTS)
         assert verdict.score is not None
         assert verdict.score <= 0.5  # so that a cascade asks its judge
-        assert "another quantity" in (verdict.reasoning or "")
+        assert "a different quantity" in (verdict.reasoning or "")
 
 
 async def test_documents_with_the_same_other_quantity_do_not_disagree() -> None:
