@@ -158,9 +158,8 @@ def _read_answer(answer: str) -> str:
     text = answer
     if answer.startswith("@"):
         try:
-            text = Path(answer[1:]).read_text(
-                "utf-8-sig"
-            )  # editors on Windows write a byte order mark
+            # editors on Windows write a byte order mark
+            text = Path(answer[1:]).read_text("utf-8-sig")
         except OSError as error:
             raise InputError(f"--answer {answer}: cannot be read ({error.strerror})") from error
         except ValueError as error:  # the text is not UTF-8, or the path has a null character

@@ -1,11 +1,15 @@
 """Statements with probabilities, numbered documents, and a model and a judge that use numbers."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from conflictscore.answering.statements import numbers_in
+from conflictscore.correcting.looking import Looking
+from conflictscore.loop.state import Reader
+from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label, Usage
+from tests.nodes.steps import PROMPTS
 
 T = TypeVar("T")
 
@@ -60,3 +64,22 @@ class ByNumbers:
         if one and other:
             label = Label.SUPPORTS if one & other else Label.CONTRADICTS
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
+
+
+def looking_embedded(
+    question: str, *texts: str, labeler: Any, reply: Callable[[str], str], **more: Any
+) -> tuple[Looking, Replies]:
+    """A look with embedded models at documents with these texts, and the model that replies."""
+    model = Replies(reply)
+    model.is_local = True
+    reads = Reader(cast("LanguageModel", model), PROMPTS, UsageMeter())
+    fields: dict[str, Any] = {"duplicates": {}, "weights": {}, "unsettled": "hedge"} | more
+    looking = Looking(
+        question=question,
+        documents=documents_with(*texts),
+        reader=reads,
+        judge=reads,
+        labeler=labeler,
+        **fields,
+    )
+    return looking, model

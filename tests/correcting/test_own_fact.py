@@ -1,12 +1,9 @@
 """An embedded reader may put one fact's value into another, so its document must state the fact."""
 
-from typing import Any
-
 import pytest
 
 from conflictscore.answering.question_terms import predicate_terms
 from conflictscore.correcting.look import look_again_at
-from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (
     holds_only_in_part,
     is_out_of_scale,
@@ -15,11 +12,9 @@ from conflictscore.correcting.own_fact import (
     question_for_value,
     tells_own_fact,
 )
-from conflictscore.loop.state import Reader
-from conflictscore.models.usage import UsageMeter
 from conflictscore.records import LookOutcome, SecondLook
-from tests.correcting.helpers import ByNumbers, Replies, documents_with
-from tests.nodes.steps import PROMPTS, claim_with
+from tests.correcting.helpers import ByNumbers, documents_with, looking_embedded
+from tests.nodes.steps import claim_with
 
 QUESTION = "When was the Osk mill opened?"
 OPENED, CLOSED = "The Osk mill was opened in 1854.", "The Osk mill was closed in 1979."
@@ -29,18 +24,11 @@ async def looked_locally(
     claim: str, answer: str, reading: str, *texts: str, sides: str
 ) -> SecondLook:
     """A look by an embedded reader that gives the same answer for each document."""
-    model: Any = Replies(lambda prompt: QUESTION if "Write the question" in prompt else reading)
-    model.is_local = True
-    reads = Reader(model, PROMPTS, UsageMeter())
-    looking = Looking(
-        question=QUESTION,
-        documents=documents_with(*texts),
-        duplicates={},
-        weights={},
-        unsettled="hedge",
-        reader=reads,
-        judge=reads,
+    looking, _ = looking_embedded(
+        QUESTION,
+        *texts,
         labeler=ByNumbers(),
+        reply=lambda prompt: QUESTION if "Write the question" in prompt else reading,
         only_claim=answer == claim,
         answer=answer,
     )

@@ -8,11 +8,10 @@ import pytest
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
-from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, LookOutcome
-from tests.correcting.helpers import Replies, documents_with
-from tests.nodes.steps import PROMPTS, claim_with
+from tests.correcting.helpers import Replies, looking_embedded
+from tests.nodes.steps import claim_with
 
 DOSE = "Adults take 50 g of Zarafen a day."
 HOW_MUCH = "How much Zarafen do adults take?"
@@ -32,19 +31,10 @@ class Verbatim:
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
 
 
-def looking_at(question: str, *texts: str, reply: str = "", **more: Any) -> Looking:
-    model: Any = Replies(lambda _: reply or "The document does not say.")
-    model.is_local = True
-    reads = Reader(model, PROMPTS, UsageMeter())
-    fields: dict[str, Any] = {"duplicates": {}, "weights": {}, "unsettled": "hedge"} | more
-    return Looking(
-        question=question,
-        documents=documents_with(*texts),
-        reader=reads,
-        judge=reads,
-        labeler=Verbatim(),
-        **fields,
-    )
+def looking_at(
+    question: str, *texts: str, reply: str = "The document does not say.", **more: Any
+) -> tuple[Looking, Replies]:
+    return looking_embedded(question, *texts, labeler=Verbatim(), reply=lambda _: reply, **more)
 
 
 async def rival_of(
@@ -52,7 +42,8 @@ async def rival_of(
 ) -> str | None:
     """The plain rival of a claim that all documents contradict, unless ``sides`` says otherwise."""
     evidence = claim_with(sides or "-" * len(texts), claim)
-    rival = await plain_rival_of(evidence, claim, looking_at(question, *texts, **more))
+    looking, _ = looking_at(question, *texts, **more)
+    rival = await plain_rival_of(evidence, claim, looking)
     return rival and rival.statement
 
 
@@ -169,17 +160,19 @@ async def test_a_document_without_weight_has_no_say() -> None:
 
 
 async def test_embedded_models_replace_the_claim_without_a_call_and_say_how() -> None:
-    looking = looking_at("Is everything in this text right?", *LEAFLETS, is_question_clear=False)
+    looking, model = looking_at(
+        "Is everything in this text right?", *LEAFLETS, is_question_clear=False
+    )
     look = await look_again_at(claim_with("--", DOSE), DOSE, looking)
 
     assert (look.decision, look.decided_by, look.rival) == ("replace", "wording", 1)
     assert look.counterpart.statement == "Adults take 50 mg of Zarafen a day."
     assert any("documents 1, 2 in the claim's words" in line for line in look.told())
-    assert not looking.reader.model.asked  # type: ignore[attr-defined]
+    assert not model.asked
 
 
 async def test_one_document_and_its_copy_replace_nothing_and_the_reason_says_refuted() -> None:
-    looking = looking_at(HOW_MUCH, *LEAFLETS, duplicates={2: 1}, answer=DOSE)
+    looking, _ = looking_at(HOW_MUCH, *LEAFLETS, duplicates={2: 1}, answer=DOSE)
     look = await look_again_at(claim_with("--", DOSE), DOSE, looking)
 
     assert look.decision == "keep"
@@ -188,7 +181,9 @@ async def test_one_document_and_its_copy_replace_nothing_and_the_reason_says_ref
 
 async def test_a_refuted_claim_without_a_question_is_said_to_be_refuted() -> None:
     claim, question = "Adults swallow Zarafen whole.", "How is glass made?"
-    looking = looking_at("Is everything right?", *LEAFLETS, reply=question, is_question_clear=False)
+    looking, _ = looking_at(
+        "Is everything right?", *LEAFLETS, reply=question, is_question_clear=False
+    )
     look = await look_again_at(claim_with("--", claim), claim, looking)
 
     assert look.outcome is LookOutcome.NO_QUESTION

@@ -1,13 +1,9 @@
 """How the embedded models read a document's words about itself: "restated", "from 1 June"."""
 
-from typing import Any
-
 import pytest
 
 from conflictscore.correcting.look import look_again_at
-from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.superseding import says_it_replaces
-from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import (
     Claim,
@@ -18,8 +14,8 @@ from conflictscore.records import (
     LookOutcome,
     SecondLook,
 )
-from tests.correcting.helpers import ByNumbers, Replies, documents_with
-from tests.nodes.steps import PROMPTS, claim_with
+from tests.correcting.helpers import ByNumbers, documents_with, looking_embedded
+from tests.nodes.steps import claim_with
 
 QUESTION = "How much is the Osk rate?"
 CLAIM, RIVAL = "The Osk rate is 320 euros.", "The Osk rate is 380 euros."
@@ -41,18 +37,11 @@ class Embedded(ByNumbers):
 
 
 async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
-    model: Any = Replies(lambda prompt: rival)
-    model.is_local = True
-    reads = Reader(model, PROMPTS, UsageMeter())
-    looking = Looking(
-        question=QUESTION,
-        documents=documents_with(*texts),
-        duplicates={},
-        weights={},
-        unsettled="hedge",
-        reader=reads,
-        judge=reads,
+    looking, _ = looking_embedded(
+        QUESTION,
+        *texts,
         labeler=Embedded(),
+        reply=lambda prompt: rival,
         only_claim=True,
         answer=claim,
     )

@@ -1,16 +1,12 @@
 """How embedded models check what the value of a rival is the value of, before a hedge tells it."""
 
-from typing import Any
-
 import pytest
 
 from conflictscore.correcting.look import look_again_at
-from conflictscore.correcting.looking import Looking
-from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Claim, Document, EvidenceLabel, Label, LookOutcome, SecondLook
-from tests.correcting.helpers import Replies, documents_with
-from tests.nodes.steps import PROMPTS, claim_with
+from tests.correcting.helpers import looking_embedded
+from tests.nodes.steps import claim_with
 
 QUESTION = "How high is the Corrie Dam?"
 CLAIM, RIVAL = "The Corrie Dam is 64 metres high.", "The Corrie Dam is 71 metres high."
@@ -52,20 +48,13 @@ async def looked(
     """Return the look, and the questions about the value that the model was asked."""
 
     def reply(prompt: str) -> str:
-        return meaning if '71 metres"' in prompt or "„71" in prompt else RIVAL
+        return meaning if '71 metres"' in prompt else RIVAL
 
-    model: Any = Replies(reply)
-    model.is_local = True
-    reads = Reader(model, PROMPTS, UsageMeter())
-    looking = Looking(
-        question=QUESTION,
-        documents=documents_with(*texts),
-        duplicates={},
-        weights={},
-        unsettled="hedge",
-        reader=reads,
-        judge=reads,
+    looking, model = looking_embedded(
+        QUESTION,
+        *texts,
         labeler=ByWords(probabilities=probabilities),
+        reply=reply,
         only_claim=True,
         answer=CLAIM,
     )

@@ -6,11 +6,10 @@ claim with the old value is often labelled as supported.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from conflictscore.labelers.nli.pitfalls import has_bound, is_stated_plainly
+from conflictscore.labelers.nli.word_for_word import sentences_of
 from conflictscore.records import Label
-from conflictscore.sentences import sentence_starts
 from conflictscore.values import StatedValue, values_in
 
 _MOST_CHARS = 4_000
@@ -63,7 +62,7 @@ def side_of_change(claim: str, passage: str) -> Label | None:
     own_values = values_in(claim)
     if not own_values or has_bound(claim) or any(map(_is_date, own_values)):
         return None
-    for sentence in _sentences(passage[:_MOST_CHARS]):
+    for sentence in sentences_of(passage[:_MOST_CHARS]):
         side = next(
             filter(None, (_side(own_values, *change) for change in _changes(sentence))), None
         )
@@ -82,11 +81,6 @@ def _side(own_values: Iterable[StatedValue], old: StatedValue, new: StatedValue)
     return Label.CONTRADICTS if is_old else Label.SUPPORTS
 
 
-def _sentences(passage: str) -> Iterator[str]:
-    starts = [*sentence_starts(passage), len(passage)]
-    return (passage[start:end] for start, end in pairwise(starts))
-
-
 def _changes(sentence: str) -> Iterator[tuple[StatedValue, StatedValue]]:
     """Yield the old and the new value of each change that a sentence states."""
     for pattern in (_NEEDS_VERB, _NEEDS_NONE):
@@ -96,9 +90,7 @@ def _changes(sentence: str) -> Iterator[tuple[StatedValue, StatedValue]]:
                 continue
             if _POSSIBLE.search(before):
                 continue
-            old_text = next(
-                text for name, text in match.groupdict().items() if text and name != "new"
-            )
+            old_text = next(filter(None, match.groups()))  # the new value is the last group
             old_values, new_values = values_in(old_text), values_in(match["new"])
             # several values on one side may be a range, or a table in a line
             if len(old_values) == 1 and new_values and not _is_date(old_values[0]):
