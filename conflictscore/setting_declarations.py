@@ -96,6 +96,8 @@ def _read_prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
     from conflictscore.threads import off_loop  # loads asyncio, which ``--help`` must not do
 
+    # off_loop: a caller in an event loop must not wait for the files
+
     if not isinstance(value, PromptSet | str | Path | None):
         raise ValueError("no prompts")  # noqa: TRY004 - like every refusal of a setting
     return off_loop(PromptSet.open)(value)
@@ -129,6 +131,7 @@ class DeclaredSettings:
         brief="a preset; explicit settings override it",
         scoring=True,
     )
+    # The labelers of other presets depend on the model, so ``labelers/registry.py`` chooses them.
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
         "How each pair of a claim and a document is labelled. The default depends on the "

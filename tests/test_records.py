@@ -241,6 +241,14 @@ def test_the_final_answer_has_a_final_report_only_if_it_was_scored() -> None:
     assert _run(answer="Something else.").final_report is None
 
 
+def test_the_verdict_on_an_edited_answer_has_no_scores_of_the_answer_before_it() -> None:
+    edited = _run(answer="In 1871.", first_answer="In 1874.")
+    assert edited.report is not None
+    assert (edited.verdict()["flipped"], edited.verdict()["cs_r"]) == (True, None)
+    same = _run(answer="In 1871.", first_answer="in 1871.")
+    assert same.verdict()["cs_r"] == edited.report.cs_r
+
+
 def test_an_unchecked_run_says_why() -> None:
     run = Run(question="When?", notes=("a search was slow",)).unchecked("In 1871.", "judge down")
 

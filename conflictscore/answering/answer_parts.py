@@ -45,7 +45,7 @@ def answer_parts(run: Run) -> tuple[AnswerPart, ...]:
 
     Passages that state nothing, such as greetings, are left out.
     """
-    report = run.final_report or (None if run.flipped else run.report)
+    report = run.answer_report
     if not run.answer or report is None:
         return ()
     new_spans = list(_changed_spans(run))

@@ -86,7 +86,8 @@ def read_items(
     location for error messages, and a row. ``make`` takes a row and its location, and returns an
     item. If the row has to be left out, ``make`` returns the reason instead. Every id must be
     unique within the file. ``id_field`` is the name of the field from which ids are made; the error
-    message on a repeated id mentions it.
+    message on a repeated id mentions it. Most published files have no ids, so the default is the
+    question, from which readers make an id.
 
     Raises:
         InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.

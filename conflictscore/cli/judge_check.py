@@ -1,4 +1,7 @@
-"""The command ``judge-check``."""
+"""The command ``judge-check``.
+
+Modules that only a run needs are imported in functions, so that ``--help`` is fast.
+"""
 
 import json
 from typing import TYPE_CHECKING, Any, Final
@@ -90,6 +93,7 @@ def judge_check(
     require_statistics()
     if references is None and benchmark != "wikicontradict":
         raise InputError(f"--benchmark {benchmark} needs --references FILE with the questions")
+    # TruthfulQA's judge uses the paper's prompt, as in ``bench truthfulqa``.
     prompts = PromptSet.open(
         settings["prompts"], base="paper" if benchmark == "truthfulqa" else "default"
     )

@@ -305,7 +305,7 @@ def _lines(run: Run) -> Iterator[str]:
     if run.question is not None:
         yield f"Answer: {material(run.answer or '(none)')}"
     yield from _changes(run)
-    if report := run.final_report or (None if run.flipped else run.report):
+    if report := run.answer_report:
         yield from _scores(report)
         yield from _quoted(run, report)
     elif run.answer is not None:

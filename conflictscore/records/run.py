@@ -262,6 +262,11 @@ class Run(Record):
         return last.report if last and last.round and last.answer.text == self.answer else None
 
     @property
+    def answer_report(self) -> ConflictReport | None:
+        """The final answer's scores; None if it was changed and not scored again."""
+        return self.final_report or (None if self.flipped else self.report)
+
+    @property
     def is_partial(self) -> bool:
         """Whether some claims or labels of the final answer are missing."""
         report = self.final_report or self.report
@@ -310,7 +315,7 @@ class Run(Record):
         [0, 1] or None. The verdict quotes neither the answer nor its evidence, so it can be shown
         where those texts must not appear.
         """
-        report = self.final_report or self.report
+        report = self.answer_report
         gap = self.examined.main_gap if self.examined else None
         return {
             "checked": self.checked or "no",

@@ -70,7 +70,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
     if details:
         _print_details(run, console)
         return
-    if report := run.final_report or run.report:
+    if report := run.answer_report:
         _print_summary(report, console)
     _print_notes(_notes_beside(run), console)
     console.print(Text(f"{_cost(run)}   details: --details", style="dim"))

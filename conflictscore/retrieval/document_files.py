@@ -13,10 +13,10 @@ from conflictscore.retrieval.reading.by_ending import ENDINGS, PLAIN_ENDINGS, re
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _NOTES_SHOWN = 3
-"""Maximum number of notes that an error message includes."""
+"""Maximum number of notes that an error message includes, so that it stays readable."""
 _LARGEST = 20_000_000
-"""Maximum size of a file to read, in bytes. The process that reads files has limited time and
-memory, and larger files are seldom text."""
+"""Maximum size of a file to read, in bytes; chosen by hand. The process that reads files has
+limited time and memory, and larger files are seldom text."""
 _ENDINGS = ", ".join(ENDINGS)
 
 
@@ -38,10 +38,11 @@ def read_documents(paths: str | Path | Sequence[str | Path]) -> ReadResult:
     which become metadata. In a .csv file, each row is a document, and the columns are named after
     these fields. Unusable lines and rows are left out; a note names each of them.
 
-    All formats except plain text are read in a separate process with limited time and memory. In a
-    folder, hidden files and files with unsupported endings are skipped. Unusable files, linked
-    folders, and links that lead out of the folder, are left out with a note. A file that several
-    paths lead to is read once.
+    All formats except plain text are read in a separate process with limited time and memory, since
+    a hostile file can make a parser hang or use up all memory. In a folder, hidden files and files
+    with unsupported endings are skipped. Unusable files, linked folders, and links that lead out of
+    the folder, are left out with a note. A folder that cannot be opened is an error, since nobody
+    knows what it would have contained. A file that several paths lead to is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
@@ -154,6 +155,7 @@ def _cannot_read(error: OSError) -> None:
 
 
 def _read_file(path: Path, url: str) -> tuple[list[FileDocument], Notes]:
+    """Read a file's documents; ``url`` is their address in citations, which here is the path."""
     ending = path.suffix.lower()
     try:
         if not path.is_file():

@@ -42,6 +42,7 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
     groups: dict[str, list[ClaimGroup]] = {}
     for source in sources:
         kind, path = named_format(source)
+        # every file is one set, which is named after the file or its format
         groups_read = FORMATS[kind](path, seed)
         if not groups_read:
             raise InputError(f"--data {source}: contains no claims")

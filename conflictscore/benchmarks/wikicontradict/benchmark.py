@@ -111,6 +111,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
     ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing`` use the templates 5.1 to 5.4 of the
     paper's supplement B. The method ``regenerated-rag`` is not from the paper. Its prompt is the
     default one, which asks for an ordinary answer, as the prompt of ``rag`` does.
+
+    ``seed`` has no effect; the function has it because the harness passes it to every benchmark.
     """
     own = {
         "asked-conflict": ModelRating(CONFLICT_TEMPLATE),
@@ -124,6 +126,7 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         measures=MEASURES,
         judge=ModelRating(),
         judges=own,
+        # a typical reply of the judge, from which a dry run estimates costs
         reply_forms=(f"RATING: {Rating.CORRECT}",),
         wording={
             "free_form_rag": "wikicontradict_passages",
@@ -146,6 +149,7 @@ def _question(source: ContradictingQuestion) -> Question:
     # If both passages are the same text, this text contradicts itself. So does its other wording,
     # which therefore cannot serve as an agreeing passage.
     again = {AGREEING: source.contexts_self_contained[0]} if first_text != second_text else {}
+    # The agreeing passage is in the metadata, so that only the methods that compare it read it.
     return Question(
         id=source.id,
         question=source.question,

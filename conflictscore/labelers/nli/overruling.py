@@ -16,7 +16,8 @@ from conflictscore.records import Document, Label
 from conflictscore.values import StatedValue, all_values_in, values_in
 
 _MOST_CHARS = 4_000
-"""Maximum number of characters of a passage that are read; a window has about 400."""
+"""Maximum number of characters of a passage that are read. The windows, the parts of a document
+that a model reads one at a time, have about 400."""
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 
@@ -26,7 +27,9 @@ class Overruling(NamedTuple):
     Attributes:
         label: The new label.
         why: The reason, as a note for readers.
-        likely: The probability of the label, chosen by hand; the other labels share the rest.
+        likely: The probability of the label, chosen by hand; the other labels share the rest. It is
+            high for a side, which the passage takes in the claim's own words, and lower for
+            IRRELEVANT, since such a passage may still take a side.
     """
 
     label: Label
@@ -100,16 +103,21 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
     passage = passage[:_MOST_CHARS]
     side = side_of_change(claim, passage)
     if side is not None:
+        # A contradiction is replaced even if the model sees it, for the same reason as in
+        # _OF_DIFFERENCE.
         return None if side is label is Label.SUPPORTS else _OF_CHANGE[side]
     is_stated = _is_all_stated(claim, document)
     for sentence in sentences_of(passage):
         what = difference(claim, sentence)
         change = None if what is None else _OF_DIFFERENCE.get((label, what))
+        # A different quantity is no contradiction if the document also states the claim's quantity,
+        # or if the claim has a bound ("more than 20"), which the different quantity may satisfy.
         if change is None or (what is Difference.QUANTITY and (is_stated or has_bound(claim))):
             continue
         # a question or a plan takes no side, so a change to a side needs a plain statement
         if change.label is Label.IRRELEVANT or is_stated_plainly(claim, sentence):
             return change
+    # A different unit makes support doubtful, but not a contradiction.
     if is_stated or label is Label.CONTRADICTS:
         return None
     return _of_unit(claim, passage, document)
@@ -127,6 +135,7 @@ def _is_all_stated(claim: str, document: Document) -> bool:
 def _of_unit(claim: str, passage: str, document: Document) -> Overruling | None:
     """Return the label for a document that has the claim's number only with a different unit."""
     stated_values = _values_of(document.title, document.text)
+    # values without a dimension are plain numbers, which have no unit to differ by
     lacking = [
         own for own in values_in(claim) if own.dimension and not any(map(own.agrees, stated_values))
     ]

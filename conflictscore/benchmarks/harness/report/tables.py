@@ -27,6 +27,7 @@ from conflictscore.benchmarks.paper_figures import (
     published_types,
 )
 from conflictscore.correcting.anew import claims_by_choice
+from conflictscore.records import Method
 from conflictscore.reporting.figure_text import (
     counted,
     one_line,
@@ -41,10 +42,13 @@ from conflictscore.reporting.plain_table import Card, card_of, print_card
 _FEW = range(2, 7)
 """If the number of categories is in this range, they are shown even without ``verbose``.
 
-A single category would only repeat the figures of the whole run.
+A single category would only repeat the figures of the whole run. More than six, a number chosen by
+hand, would fill the terminal.
 """
 _SHOWN_REASONS = 5
-"""The maximum number of reasons for failures that are shown without ``verbose``."""
+"""The maximum number of reasons for failures that are shown without ``verbose``; chosen by hand."""
+_ID_CHARS = 40
+"""The maximum number of characters of a question's id in a table; the reason needs the room."""
 
 
 def print_figures(
@@ -219,7 +223,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
     corrections, harms, p = None, None, None
     # the paper gives counts only for regenerated-rag against rag in multiple choice
     transitions = paper.transitions
-    if transitions and (pair.method, pair.against) == ("regenerated-rag", BASELINE):
+    if transitions and (pair.method, pair.against) == (Method.REGENERATED_RAG, BASELINE):
         corrections, harms = transitions.corrections, transitions.harms
         p = p_value(transitions.p_value)
     cells = (None, None, None, corrections, harms, p, None)
@@ -292,6 +296,7 @@ def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
         what = "mean % (n)" if figures.is_graded(measure) else "% (n)"
         yield card_of(
             f"By category: {one_line(measure)}, {what}",
+            # methods' names break after hyphens, so that the columns stay narrow
             ("category", "n", *(method.replace("-", "-\n") for method in methods)),
             rows,
             free_text=True,
@@ -338,7 +343,8 @@ def _failures(question_results: Iterable[QuestionResult], most: int | None) -> I
                     ids_by_reason[what][one_line(error)][question_result.question.id] = None
     for what, reasons in ids_by_reason.items():
         rows = [
-            (reason, len(ids), one_line(next(iter(ids)), 40)) for reason, ids in reasons.items()
+            (reason, len(ids), one_line(next(iter(ids)), _ID_CHARS))
+            for reason, ids in reasons.items()
         ]
         more = len(rows[most:]) if most else 0
         yield card_of(

@@ -14,7 +14,7 @@ from conflictscore.benchmarks.harness.records import MethodResult, Question, Que
 from conflictscore.benchmarks.harness.report.reviews import Reviews
 from conflictscore.benchmarks.harness.statistics import mean_interval
 from conflictscore.benchmarks.paper_figures import PaperFigures, paper_figures
-from conflictscore.records import Answer, Run, RunStatus, Usage
+from conflictscore.records import Answer, Method, Run, RunStatus, Usage
 from conflictscore.reporting.run_log import LoggedRun
 
 LIVE = "live runs"
@@ -110,7 +110,7 @@ def _live_figures(logged_runs: Sequence[LoggedRun]) -> Figures:
     There are no measures, since the answers are not judged.
 
     A logged run records only its total usage, not usage by model. So the usage is attributed to the
-    last run's generator.
+    last run's generator. The log contains no prices, so there is no cost in money.
     """
     runs = [logged_run.run for logged_run in logged_runs]
     last = logged_runs[-1].about if logged_runs else {}
@@ -151,8 +151,8 @@ def _result(number: int, run: Run) -> QuestionResult:
         standing = _answer(run, run.answer)
         if standing is not None:
             standing = standing.model_copy(update={"justification": run.justification})
-        methods["regenerated-rag"] = MethodResult(
-            answer=standing, error=_why_not(run, standing), report=run.final_report or report
+        methods[Method.REGENERATED_RAG.value] = MethodResult(
+            answer=standing, error=_why_not(run, standing), report=run.answer_report
         )
     return QuestionResult(
         question=Question(
