@@ -30,6 +30,7 @@ class Turns:
 
     def reset(self) -> None:
         """Forget all threads, as if none had taken or awaited a turn."""
+        # the lock protects all fields, which the threads of the process share
         self._lock, self._is_taken = threading.Lock(), False
         self.waiting = deque[threading.Event]()
         self._wall = self._cpu = 0.0

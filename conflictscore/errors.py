@@ -72,6 +72,8 @@ class ConflictScoreError(Exception):
     """Base class of all errors that this package raises deliberately."""
 
     exit_code = 1
+    """The exit status of the command line: 1 for a failure, 2 for wrong input, and 3 if a budget is
+    used up, so that scripts can resume."""
     failure = FailureKind.FAILED
     """The kind of failure recorded for outputs that this error prevented."""
 

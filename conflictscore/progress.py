@@ -20,7 +20,9 @@ from rich.progress import (
 from rich.text import Text
 
 _TENTHS = 10
-_LINE_SECONDS = 60.0  # maximum time between two lines in a log
+"""A log gets a line for each tenth of the whole, so that it stays short."""
+_LINE_SECONDS = 60.0
+"""Maximum time between two lines in a log, so that readers see that the work goes on."""
 
 
 class CountBar:

@@ -164,6 +164,7 @@ def _around_auxiliaries(own: Sequence[_Token], theirs: Sequence[_Token]) -> list
 
 def _auxiliary_pairs(tokens: Sequence[_Token]) -> Iterator[tuple[str, str, str]]:
     """Yield each word before an auxiliary, with the word after it or after its preposition."""
+    # the empty token is what follows the last three tokens
     following = [*tokens[3:], _Token("", "", is_name=False)]
     for before, middle, after, later in zip(
         tokens, tokens[1:], tokens[2:], following, strict=False
@@ -209,7 +210,7 @@ def _clause(text: str) -> _Clause:
     return _Clause(_names(text), frozenset(numbers_in(text)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=512)  # each clause of a passage is compared with many claims
 def _names(text: str) -> frozenset[str]:
     words = [match[0] for match in WORD_OR_NUMBER.finditer(plain_text(text))]
     capitals = (word for word in words if word[0].isupper() and fold(word) not in FUNCTION_WORDS)

@@ -21,6 +21,7 @@ from conflictscore.answering.word_lists import (
 )
 from conflictscore.scripts import fold
 
+# A sentence with its final marks, or marks alone. Clauses below end with a comma or similar mark.
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
 _CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
@@ -29,6 +30,9 @@ _MOST_WORDS = 16
 
 A longer clause also says something else. The limit was chosen by hand.
 """
+_MOST_CLOSING_WORDS = 24
+"""Maximum words in a sentence that offers further help, which may have two clauses ("If you have
+more questions, feel free to ask"); chosen by hand."""
 # Words for the fact that a source does not mention something.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
@@ -156,7 +160,7 @@ def _is_advice(clause: str) -> bool:
 def _is_closing(sentence: str) -> bool:
     """Return whether a sentence only offers further help, and gives no reason for it."""
     words = _WORD.findall(sentence)
-    if len(words) > _MOST_WORDS + 8 or not _is_plain(words) or not _CLOSING.search(sentence):
+    if len(words) > _MOST_CLOSING_WORDS or not _is_plain(words) or not _CLOSING.search(sentence):
         return False
     return not _REASON.search(sentence)
 

@@ -48,7 +48,8 @@ class Limits:
     """Limits on the speed and the token usage of a run, which do not affect the figures."""
 
     concurrency: int = 4
-    """The number of questions that are processed at the same time."""
+    """The number of questions that are processed at the same time; chosen by hand. Each question
+    may have several calls in flight."""
     max_tokens: int | None = None
     """The maximum number of tokens, input and output together, over all sessions of the run."""
 

@@ -256,6 +256,7 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
 
     report = outcome["report"]
     if report is None or report["cs_r"] is None:
+        # 80 characters of the reason fit on a terminal's line
         return f"no score: {one_line(outcome['error'] or 'the answer makes no claim', 80)}", []
     if report["cs_r"] > limit + _SAME:
         failing = {}

@@ -260,6 +260,7 @@ def _verdict(match: re.Match[str]) -> RelationVerdict:
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""
+        # the text after OTHER is "| name of the claim's thing | name of the document's thing"
         words = [part.strip(" \t\"'“”*_.") for part in things.split("|")[1:3]]
         if any(len(each) > _MOST_THING_CHARS for each in words):
             words = []

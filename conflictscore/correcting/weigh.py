@@ -182,6 +182,7 @@ def _days_of(document: Document) -> tuple[date, date] | None:
     if year is None:
         return None
     try:
+        # a date without month or day may be any day of the year or month
         first = date(year, month or 1, day or 1)
         last = date(year, month or 12, day or monthrange(year, month or 12)[1])
     except ValueError:

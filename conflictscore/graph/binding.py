@@ -212,6 +212,7 @@ async def in_callers_thread(work: Callable[[], T]) -> T:
 _Callbacks = SimpleQueue[Callable[[], None] | None]
 _callbacks: ContextVar[_Callbacks] = ContextVar("conflictscore_callbacks")
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
+# two threads that need the loop at the same time must not start two
 _starting = threading.Lock()
 
 

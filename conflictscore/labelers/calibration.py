@@ -36,7 +36,10 @@ class Calibration(BaseModel):
 
 
 def rounded(probabilities: Mapping[Label, float]) -> dict[Label, float]:
-    """Return probabilities as records hold them: in [0, 1], rounded to four places."""
+    """Return probabilities as records hold them: in [0, 1], rounded to four places.
+
+    More places would only make records longer. Rounding errors may take a sum slightly above 1.
+    """
     return {label: min(1.0, round(p, 4)) for label, p in probabilities.items()}
 
 

@@ -129,7 +129,7 @@ def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     used_ids = set[str]()
     for number, text in text_by_number.items():
         digest = hashlib.sha256(text.encode(errors="replace")).digest()
-        place = int.from_bytes(digest[:4])
+        place = int.from_bytes(digest[:4])  # 4 bytes are more than enough for n_ids
         while (its_id := str(_FIRST_ID + place % n_ids)) in used_ids:
             place += 1
         id_by_number[number] = its_id

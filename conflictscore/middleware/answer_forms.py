@@ -143,6 +143,7 @@ def _field(holder: object, name: str) -> Any:
 def _completed(output: Any, run: Run) -> Any:
     """Return a ``ChatCompletion`` with the final answer, and the run in ``conflictscore``."""
     is_model = isinstance(output, BaseModel)
+    # a deep copy, since the caller's own object must keep the first answer
     fields = output.model_dump() if is_model else deepcopy(dict(output))
     fields["choices"][0]["message"]["content"] = run.answer
     if run.flipped and "logprobs" in fields["choices"][0]:  # they belong to the first answer

@@ -303,6 +303,7 @@ class AsyncSelfCorrecting(_Decorated):
 
             async def call(*arguments: Any) -> object:
                 answering = self.function(*arguments, *more, **named)
+                # a context can be entered only once at a time, so each call gets a copy
                 return await asyncio.create_task(answering, context=context.copy())
 
             return await self._corrected(question, documents, named.get("history"), call)

@@ -26,6 +26,7 @@ def bound_reply(response: httpx2.Response) -> None:
     coding = response.headers.get("content-encoding", "identity")
     if coding != "identity":
         host = response.request.url.host
+        # the coding is untrusted text from a header, so only its beginning is quoted
         raise ProviderError(
             f"{host} compressed its reply ({coding[:20]}) despite being asked not to",
             provider=host,

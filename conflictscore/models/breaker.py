@@ -31,7 +31,7 @@ class CircuitBreaker:
         self._doubts, self._failures = Counter[str](), Counter[str]()
         self._proved = False
         self._error: ConflictScoreError | None = None
-        self._asking_again = asyncio.Lock()
+        self._asking_again = asyncio.Lock()  # a doubtful endpoint gets one test call at a time
         self._unsettled = 0
 
     @classmethod

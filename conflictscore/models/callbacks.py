@@ -18,7 +18,7 @@ _HIDDEN = ["nostream"]
 def with_handler(
     callbacks: list[BaseCallbackHandler] | BaseCallbackManager | None, handler: BaseCallbackHandler
 ) -> list[BaseCallbackHandler] | BaseCallbackManager:
-    """Return a copy of the callbacks with a handler added."""
+    """Return a copy of the callbacks with a handler added; the caller's object stays as it is."""
     if isinstance(callbacks, BaseCallbackManager):
         manager = callbacks.copy()
         manager.add_handler(handler)

@@ -277,7 +277,9 @@ class Capabilities:
     def _may_be_about_form(self, status: int | None) -> bool:
         """Return whether an error that does not mention JSON may still be about the JSON form.
 
-        If the endpoint has answered other requests, its address and the model's name are correct.
+        415 (unsupported media) and 501 (not implemented) say that a form is not offered. If the
+        endpoint has answered other requests, its address and the model's name are correct, so any
+        other refusal may be about the form too. A 500 may be a passing failure.
         """
         return status in {*_REFUSED, 415, 501} or (self.answered and status != 500)
 

@@ -43,7 +43,7 @@ class Ledger:
         self._sent = sum(usage.calls for usage in self._spent.values())
         self._endpoints: dict[str, str] = {}
         self._silent = next((m for m, u in self._spent.items() if _unreported(u)), None)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # calls in several threads count in one ledger
 
     @property
     def spent(self) -> dict[str, Usage]:

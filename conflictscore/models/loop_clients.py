@@ -25,7 +25,7 @@ class _Form(NamedTuple):
     @classmethod
     def of(cls, request: httpx2.Request) -> "_Form":
         """Return the reusable parts of a request."""
-        headers = request.headers.copy()
+        headers = request.headers.copy()  # the caller still sends the request itself
         for name in ("Content-Length", "Cookie"):
             headers.pop(name, None)
         return cls(request.url, headers, request.extensions)
@@ -106,7 +106,7 @@ class LoopClients:
         """``settings`` is a client whose key, address and timeouts all clients use."""
         self._settings, self._new_http_client = settings, new_http_client
         self._clients: _Clients = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # every event loop runs in a thread of its own
         weakref.finalize(self, _close_all, self._clients)
 
     def here(self) -> LoopClient:

@@ -33,7 +33,7 @@ def in_brackets(low: str, high: str) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Return a p value to three decimal places; ``<0.001`` if it is smaller."""
+    """Return a p value to three decimal places; ``<0.001`` if it is smaller, as is usual."""
     if p is None:
         return NONE
     return "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -231,7 +231,7 @@ def _print_claims(
         mark = Text(f" {how} ", style="black on yellow") if how else Text("")
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
-        _grid(console, _sides(evidence, report, documents), 5)
+        _grid(console, _sides(evidence, report, documents), 5)  # indented below the claim's text
 
 
 def _sides(

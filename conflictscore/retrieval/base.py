@@ -23,7 +23,8 @@ class TopKRetriever(BaseRetriever):
     ``k``, only its first ``k`` documents are kept.
 
     Attributes:
-        k: The number of documents to return, at least 1.
+        k: The number of documents to return, at least 1. The default is one page of results in most
+            web searches.
         k_limit: The largest ``k`` that the provider allows; None if there is no limit.
 
     Raises:

@@ -35,13 +35,18 @@ from conflictscore.threads import read_in_thread
 _ALIKE, _EDITED = 0.8, 0.2
 _IN_EACH_PART = 0.1
 """Minimum share of shingles that each part of an edited copy must have in common with the
-original."""
-_AMONG_COPIES, _MOST_COMPARED = 0.05, 16
-"""Minimum Jaccard index between an edited copy and each earlier copy of the same original, and
-maximum number of earlier copies that are compared. Without this minimum, a text assembled from two
-reports would merge them into one witness."""
+original. Chosen by hand: a part with some accidental matches has a smaller share, and a part in
+which one word in six was changed has about half."""
+_AMONG_COPIES = 0.05
+"""Minimum Jaccard index between an edited copy and each earlier copy of the same original. Without
+this minimum, a text assembled from two reports would merge them into one witness. Chosen by hand:
+two copies with one word in seven changed have about .25, and two separate reports almost 0."""
+_MOST_COMPARED = 16
+"""Maximum number of earlier copies that are compared, so that hundreds of copies do not take
+quadratic time; chosen by hand."""
 _PARTS, _LEAST_OF_PART = 4, 15
-"""Number of parts into which a text is divided, and minimum number of shingles in a part."""
+"""Number of parts into which a text is divided, and minimum number of shingles in a part; chosen by
+hand. In a smaller part, a few changed words could destroy all shared shingles."""
 _FEWEST = 20
 """Minimum number of shingles in a text that may be a near-copy. In a shorter text, a single word
 would tip the result."""
@@ -55,6 +60,7 @@ times in 100,000 cases, by the formula (1 - .2²)^256. The seed is fixed, so tha
 same copies.
 """
 
+# Accents as separate characters, as NFKD leaves them.
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
 """A non-ASCII letter."""
@@ -132,6 +138,7 @@ class _Originals:
         """Return the Jaccard index of a text and an original, or 0 if the text is not a copy."""
         one = self._shingles[original]
         index = _jaccard(shingles, one)
+        # MinHash only estimates, so a proposed pair may have an index below both limits
         if index >= _ALIKE:
             return index
         edited = (

@@ -130,6 +130,7 @@ class VertexRetriever(WebSearchRetriever):
 
         Each location other than ``global`` has its own address.
         """
+        # the configuration is "projects/PROJECT/locations/LOCATION/…"
         location = self._config.split("/")[3]
         url = self.address(f"/v1/{self._config}:searchLite")
         if location != "global" and not self.endpoint:

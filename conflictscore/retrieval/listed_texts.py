@@ -49,6 +49,7 @@ def _rows(
 def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
     """Yield the rows of a Markdown table."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    # a header, the rule below it, and at least two rows; a single row is one text
     if len(lines) < 4 or not lines[0].startswith("|") or not _RULE.fullmatch(lines[1]):
         return
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

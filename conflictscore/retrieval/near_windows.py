@@ -110,6 +110,7 @@ def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 
 
+# Without the lock, threads that judge different claims would cut the same text at the same time.
 _cutting = threading.Lock()
 
 

@@ -130,6 +130,7 @@ class RayEngine:
         when it has finished the last one. So if a row kills its worker, no other row is affected.
         """
         ray = _ray()
+        # a copy, since other code in this process may use Ray with its own settings
         context = ray.data.DataContext.get_current().copy()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
@@ -137,6 +138,7 @@ class RayEngine:
         context.max_errored_blocks = -1  # the rows of such blocks are scored again
         with ray.data.DataContext.current(context):
             dataset = ray.data.read_datasource(
+                # rows per table: several, unless each row must be a block of its own
                 _row_source(source, frozenset(ended_rows), 16 if block_bytes else 1),
                 override_num_blocks=1,
                 num_cpus=0,  # the reader only waits for the workers

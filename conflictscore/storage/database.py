@@ -87,6 +87,8 @@ class SQLiteTables:
         self._unusable, self._rest = unusable, rest
         self._trouble, self._rests_until = "", 0.0
         self._waiting: list[tuple[str, Sequence[Value], Done]] = []
+        # one lock for the list of waiting statements, which callers extend at any time, and one for
+        # the connection, on which a transaction may be running
         self._adding = threading.Lock()
         self._running = threading.RLock()
         # the thread that is running an `on_done` callback; the callback may run statements itself

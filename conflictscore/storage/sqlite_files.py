@@ -9,6 +9,7 @@ from conflictscore.storage.private_files import OWNER_ONLY, close_to_others
 
 DATABASE_FAILURES = (OSError, sqlite3.Error, UnicodeDecodeError)
 """Exceptions that SQLite raises. For a damaged file, even an error message may be invalid text."""
+# Threads must not create the same file, or switch it to WAL, at the same time.
 _CONNECTING = threading.Lock()
 
 

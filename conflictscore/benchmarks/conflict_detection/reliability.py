@@ -136,12 +136,13 @@ def reliability_picture(figures: Reliability, labeler: str) -> Picture:
     """Plot each bin's share of correct labels against its mean probability, with a diagonal."""
 
     def draw(figure: "Figure") -> None:
+        # in inches; the axes are almost square, since both are percentages
         lay_out(figure, 4.4, 4, Margins(bottom=0.55))
         axes = figure.add_subplot()
         axes.plot([0, 100], [0, 100], "--", color=NEUTRAL, linewidth=1)
         for tenth in figures.bins:
             plot_share(axes, 100 * tenth.probability, tenth.right)
-        axes.set_xlim(0, 102)
+        axes.set_xlim(0, 102)  # room for a whole point at 100 %
         axes.set_ylim(0, 102)
         axes.set_xlabel("probability of the label, %")
         axes.set_ylabel("% right according to annotators, 95 % interval")

@@ -87,7 +87,8 @@ class Benchmark:
     usual_claims: int = 3
     """The number of one-sentence claims that a dry run assumes in an answer.
 
-    Most answers have a few sentences; the reports of one benchmark have many more.
+    Most answers have a few sentences; the reports of one benchmark have many more. The default was
+    chosen by hand.
     """
     prompt_set: str = "default"
     """The prompt set that is used unless the user chooses a different one."""

@@ -102,7 +102,7 @@ class CountingModel(LanguageModel):
     replies: Sequence[str] = ()
     """Further made-up replies, for example for a benchmark's judge."""
     claims: int = 3
-    """The number of claims in a free-form answer."""
+    """The number of claims in a free-form answer (see ``Benchmark.usual_claims``)."""
     texts: Iterator[int] = field(default_factory=partial(count, 1))
     """The numbers that make every made-up text different."""
 

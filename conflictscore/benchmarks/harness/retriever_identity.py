@@ -102,6 +102,7 @@ def _recorded(setting: Any, levels: int) -> Any:
 
 
 def _hash(texts: Iterable[str]) -> str:
+    """Return the first 64 bits of a hash of texts, enough to recognise a retriever."""
     return f"sha256:{content_key({'texts': [*texts]})[:16]}"
 
 

@@ -197,6 +197,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     share = sum(part for part, _ in counted_pairs) / total
     kinds, counts = np.unique(np.array(counted_pairs), axis=0, return_counts=True)
     n = len(counted_pairs)
+    # the seed is fixed, so that the same figures have the same interval
     draws = np.random.default_rng(0).multinomial(n, counts / n, size=_RESAMPLES) @ kinds
     low, high = map(float, np.percentile(draws[:, 0] / draws[:, 1], [2.5, 97.5]))
     if low == high:
@@ -267,7 +268,7 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     return float(np.sum(binom.pmf(pairs, questions, discordant) * chance_of_p))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # the search is slow, and reports ask for the same shares repeatedly
 def questions_needed(discordant: float, gain: float) -> int | None:
     """Compute how many questions the exact McNemar test needs for 80 % power at the 5 % level.
 

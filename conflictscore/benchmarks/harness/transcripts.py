@@ -105,7 +105,7 @@ class TranscriptWriter:
         self._file: IO[bytes] | None = None
         self._compress = zlib.compressobj(wbits=GZIP)
         self._hashes: set[str] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # calls end in several threads, and lines must not mix
 
     def __enter__(self) -> Self:
         return self

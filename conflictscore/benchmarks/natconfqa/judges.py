@@ -21,8 +21,10 @@ from conflictscore.records import Record
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 
 _DECOMPOSED_TOKENS = 768
+"""The maximum number of tokens in a reply that splits an answer into lines; chosen by hand."""
 _DECIDED_TOKENS = 160
-"""The maximum number of tokens in a reply that splits an answer, and in a single decision."""
+"""The maximum number of tokens in a single decision, with room for a short explanation; chosen by
+hand."""
 _MOST_PAIRS = 190
 """The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"

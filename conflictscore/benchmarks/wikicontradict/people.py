@@ -79,6 +79,7 @@ def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) 
     rated_answers = []
     for row in rows:
         for number, answer, rating in row.rated():
+            # the prompt's number is also the number of its template; see the docstring
             right = {2: (row.right1,), 3: (row.right2,)}.get(number, (row.right1, row.right2))
             question = Question(
                 id=question_id("wc", row.question), question=row.question, correct=right

@@ -23,8 +23,10 @@ _MOST_WORDS = 40
 """Maximum number of words of a claim that is compared; longer claims are seldom repeated in
 full."""
 _FEWEST_WORDS = 3
+"""Minimum number of words of a claim that is compared; fewer are in many sentences by chance."""
 _VALUE = "#"
 """Stands for a number, amount or date among the words."""
+# Digits and letters are separate words: "5mg" is "5", "mg".
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 """Matches a number that may be a version or section, where 2.1 and 2.10 differ."""
@@ -269,6 +271,7 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
     if not _NEGATING.isdisjoint(_folded(ours)) or _NEGATING.isdisjoint(_folded(whole)):
         return None
     for start in (place for place, word in enumerate(whole) if word.begins):
+        # three more words: the negation, which has at most two, and the word that follows it
         clause = _denied_clause(whole[start : start + len(ours) + 3], len(ours))
         denying = sum(word.folded in NEGATIONS for word in clause)
         plain = tuple(word for word in clause if word.folded not in _NEGATING)

@@ -44,6 +44,7 @@ from conflictscore.prompts import material
 from conflictscore.records import Gap, GapKind, Label, Run, RunStatus
 from conflictscore.threads import on_home_loop
 
+# What chat clients would render or link: email addresses, Markdown, HTML and addresses of pages.
 _MARKUP = re.compile(
     r"""
       (?<!\S)\S+@\S+  # first, since the local part of an address may hold what is cut out below
@@ -58,7 +59,8 @@ _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
-"""The limits of a note: characters per title, characters per claim, sources per side, claims."""
+"""The limits of a note: characters per title, characters per claim, sources per side, claims. They
+were chosen by hand, so that the note is shorter than most answers."""
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
 """The kind of gap for each step that may fail; for steps not listed, it is ``CHECK_FAILED``."""
 

@@ -70,6 +70,7 @@ class Server:
     After :meth:`stop`, the server ends within ``grace`` seconds. Requests in progress may continue
     for most of that time and are then interrupted. A connection is closed if the client sends no
     complete request head for ``idle`` seconds, or reads no response data for ``unread`` seconds.
+    The defaults were chosen by hand.
     """
 
     def __init__(

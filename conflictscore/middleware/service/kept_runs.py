@@ -167,8 +167,8 @@ class KeptRuns:
 
         If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
         If a run is in progress for more than ``lasts`` seconds, other processes consider it
-        abandoned. If a run's process has died, the record that ``unfinished`` returns is stored in
-        place of the run.
+        abandoned; the default is far above the time limit of a request. If a run's process has
+        died, the record that ``unfinished`` returns is stored in place of the run.
         """
         self._most, self._most_bytes = most, most_bytes
         self._path, self._unfinished = path, unfinished
@@ -260,6 +260,7 @@ class KeptRuns:
         order += f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
         [count] = self._one(f"SELECT count(*) {source}", *values) or (0,)
         rows = self._database.execute(f"SELECT {columns} {source} {order}", *values, most, after)
+        # SQLite stores the three booleans (flipped, hedged, disputed) as 0 or 1
         return count, [ListedRun._make((*row[:5], *map(bool, row[5:8]), *row[8:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:

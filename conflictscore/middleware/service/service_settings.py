@@ -70,14 +70,15 @@ class ServiceSettings:
     max_concurrent: int = 32
     """Maximum number of requests served at once. The same number may wait; further requests get
     HTTP 429. If there are several keys, each can use at most half of the capacity, so that none
-    blocks the others."""
+    blocks the others. The default was chosen by hand."""
     max_pairs: int = MOST_PAIRS
     """Maximum number of pairs of a claim and a document to label for a request. If there are more,
     only the claims that the documents cover best are labelled, and the run has a note."""
     timeout: float = 300.0
     """Maximum time for a request in seconds, including its time in the queue."""
     heartbeat: float = 10.0
-    """Seconds between keep-alive events in a stream that has no text yet."""
+    """Seconds between keep-alive events in a stream that has no text yet. Many proxies close a
+    connection that is silent for a minute or less."""
     runs_kept: int = 1000
     """Maximum number of runs to store; the least recently used run is dropped first."""
     runs_bytes: int = 256 * _MIB

@@ -53,7 +53,7 @@ class LocalServer:
                 window has fewer than 256 tokens.
             ProviderError: The server started but does not answer.
         """
-        # this package's own prompts take more tokens
+        # the instructions of this package's prompts alone take more tokens
         if context_window < 256:
             raise ConfigurationError(f"context_window is {context_window}; give at least 256")
         file = Path(path).resolve()
@@ -173,7 +173,7 @@ class LocalServer:
 
 
 _shared: dict[tuple[Path, int], LocalServer] = {}
-_shared_lock = threading.Lock()
+_shared_lock = threading.Lock()  # so that two threads do not start two servers for a model
 
 
 def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> LocalServer:

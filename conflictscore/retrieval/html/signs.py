@@ -120,6 +120,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
         _put_control(node)
     for node in body.css("svg")[:_SAMPLE]:
         put_drawing(node)
+    # these elements are frequent, and few of them are icons, so more are examined
     for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
         if _may_be_icon(node):
             put_icon(node)

@@ -22,7 +22,7 @@ class FetchSettings:
 
     Attributes:
         timeout: Maximum time for one page in seconds, from the look-up of its host name to its last
-            byte; above 0.
+            byte; above 0. The default was chosen by hand.
         max_bytes: Maximum number of bytes in a page after decompression, at least 1. Any further
             bytes are left out. The default suffices for the text of long articles; chosen, not
             measured.

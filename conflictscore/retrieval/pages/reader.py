@@ -71,8 +71,9 @@ class PageReadingRetriever(WrappingRetriever):
 
     Attributes:
         settings: The limits of a fetch, and the addresses that it may reach.
-        deadline: Maximum time in seconds for all pages of a question; above 0. Documents whose page
-            has not been read when the time is up keep their snippets.
+        deadline: Maximum time in seconds for all pages of a question; above 0. The default was
+            chosen by hand. Documents whose page has not been read when the time is up keep their
+            snippets.
     """
 
     settings: FetchSettings = FetchSettings()

@@ -66,6 +66,7 @@ class ReaderBox:
     ) -> None:
         self._page_seconds, self._file_seconds = page_seconds, file_seconds
         self._megabytes, self._clock = megabytes, clock
+        # at most four, a number chosen by hand, since each process may use a gigabyte
         self._turn = Semaphore(min(4, usable_cores()))
         self._idle: list[subprocess.Popen[bytes]] = []
 
@@ -202,7 +203,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 _shared: dict[int, ReaderBox] = {}
-_sharing = Lock()
+_sharing = Lock()  # so that two threads do not create two boxes
 
 
 def shared_box() -> ReaderBox:

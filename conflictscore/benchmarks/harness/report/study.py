@@ -347,6 +347,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
                 answers[place].append(verdict)
             for before, after in _flips(question_result):
                 if before in verdict_by_text and after in verdict_by_text:
+                    # without rounding errors, so that equal differences compare as equal
                     difference = round(verdict_by_text[after] - verdict_by_text[before], 12)
                     flips[question_result.question.id, before, after].append(difference)
     return JudgeNoise(measure=measure, answers=_disagreement(answers), flips=_disagreement(flips))

@@ -1,4 +1,7 @@
-"""Draws charts of runs: differences, the flow of answers, scores, and gain against cost."""
+"""Draws charts of runs: differences, the flow of answers, scores, and gain against cost.
+
+Sizes are in inches. They were chosen by hand, so that all labels fit.
+"""
 
 import re
 from collections import Counter
@@ -82,6 +85,7 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
                     edges,
                     label=f"{method} ({len(scores):,})",
                     color=f"C{number}",
+                    # lines differ in black and white too
                     linestyle=("-", "--", ":", "-.")[number % 4],
                     linewidth=1.6,
                 )

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Inches between the two bars, and the height of the chart without the names below it; chosen by
+# hand. The width of a bar is a share of the distance.
+_WIDTH, _HEIGHT, _BAR = 4.6, 3.4, 0.03
 _ENDS: Final = ("right", "hedged", "wrong")
 """The states of an answer.
 
@@ -81,10 +84,11 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
     )
 
     def draw(figure: "Figure") -> None:
-        # the names beside and above the bars need room; the bars are 4.6 inches apart
+        # the names beside and above the bars need room
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
         below = _name_changes(figure, counts)
-        lay_out(figure, 4.6 + 2 * margin, 3.4 + below, Margins(0.0, 0.0, 0.1 + below, 0.1))
+        width, height = _WIDTH + 2 * margin, _HEIGHT + below
+        lay_out(figure, width, height, Margins(0.0, 0.0, 0.1 + below, 0.1))
         axes = figure.add_subplot()
         bare(axes)
         total = sum(counts.values())
@@ -100,7 +104,8 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
                     ends[after] -= count
         axes.text(0, gap, "first answers", ha="center", weight="bold")
         axes.text(1, gap, label(method), ha="center", weight="bold")
-        axes.set_xlim(-margin / 4.6, 1 + margin / 4.6)
+        # the bars are at 0 and 1, so one unit is _WIDTH inches
+        axes.set_xlim(-margin / _WIDTH, 1 + margin / _WIDTH)
         axes.set_ylim(-total - 2 * gap, 3 * gap)
 
     return Picture(
@@ -121,8 +126,8 @@ def _node_starts(
         size = sum(count for pair, count in counts.items() if pair[side] == end)
         edges[end] = edge
         if size:
-            axes.bar(side, -size, width=0.03, bottom=edge, color=_END_COLORS[end])
-            place, align = (-0.03, "right") if side == 0 else (1.03, "left")
+            axes.bar(side, -size, width=_BAR, bottom=edge, color=_END_COLORS[end])
+            place, align = (-_BAR, "right") if side == 0 else (1 + _BAR, "left")
             axes.text(place, edge - size / 2, f"{end}: {size:,}", ha=align, va="center")
             edge -= size + gap
     return edges
@@ -136,10 +141,10 @@ _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 
 def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
     """Draw a curved band from the left bar to the right bar, between their inner edges."""
-    steps = [step / 40 for step in range(41)]
+    steps = [step / 40 for step in range(41)]  # enough for the curve to look smooth
     upper = [start + (end - start) * _bend(step) for step in steps]
     axes.fill_between(
-        [0.015 + 0.97 * step for step in steps],
+        [_BAR / 2 + (1 - _BAR) * step for step in steps],
         upper,
         [edge - size for edge in upper],
         color=color,
@@ -149,11 +154,16 @@ def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> 
 
 
 def _bend(step: float) -> float:
-    """Return how far a band has moved towards its final height at this share of its length."""
+    """Return how far a band has moved towards its final height at this share of its length.
+
+    The curve (3 s² - 2 s³) is flat at both ends, so the bands leave and reach the bars at right
+    angles.
+    """
     return step * step * (3 - 2 * step)
 
 
 _NAMES_A_LINE: Final = 3
+"""The number of names below a chart that fit on one line."""
 _NAME_HEIGHT: Final = 0.22
 """The height of a line of names, in inches."""
 

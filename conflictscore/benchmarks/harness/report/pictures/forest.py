@@ -138,7 +138,7 @@ def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
         value_points = 100 * (line.interval.value or 0.0)
         axes.plot([value_points], [place], marker, color=line.color, markersize=6)
     axes.set_yticks(range(len(lines)), [line.name for line in reversed(lines)])
-    axes.set_ylim(-0.6, len(lines) - 0.4)
+    axes.set_ylim(-0.6, len(lines) - 0.4)  # the lines are at 0, 1, …; leave half a line at the ends
     return axes
 
 

@@ -118,7 +118,7 @@ def lay_out(
         right=1 - margins.right / width,
         bottom=margins.bottom / height,
         top=1 - margins.top / height,
-        wspace=0.08,
+        wspace=0.08,  # charts side by side share one vertical axis, so a narrow gap suffices
     )
 
 
