@@ -17,10 +17,10 @@ _TOP_LEVEL = (
     "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
     "|gov|edu|mil|int|onion"
 )
-"""Top-level domains. People and many programs take a word with such an ending for an address. The
-list was written by hand and has common generic domains and those of larger countries. Domains that
-are also endings of file names (py, md, rs) or common words (it, is, in, to, at, no) are left
-out."""
+"""Top-level domains. People and many programs treat a word with such an ending as an address. The
+list was written by hand; it has common generic domains and the domains of larger countries. Domains
+that are also file extensions (py, md, rs) or common words (it, is, in, to, at, no) are left out.
+"""
 # Every repetition has an upper bound, so that the search takes time linear in the length of a text.
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
@@ -54,7 +54,7 @@ _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KIND
 # Matches a tag, even if its end is missing.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
-# Each pattern matches a whole series of special characters. If only one of them were removed, the
+# Each pattern matches an entire run of special characters. If only one of them were removed, the
 # others would still form an image ("!!["), a link ("]((") or a command ("\\\\url").
 _IMAGE_MARKS = re.compile(r"(?<!!)!++\[")
 _LINK_MARKS = re.compile(r"\](?:[(:]|\s\()++")
@@ -73,7 +73,7 @@ def added_active_content(before: str, after: str) -> str | None:
 def without_active_content(text: str) -> str:
     """Return the text without addresses and tags, and with links and commands as plain words.
 
-    Direction marks are removed first, since they may separate the characters of other markup.
+    Direction marks are removed first, since they may separate the characters of markup.
     """
     plain = _TAG.sub("", _PATTERNS["a mark of direction"].sub("", text))
     for _ in range(2):  # a telephone number may directly follow an address

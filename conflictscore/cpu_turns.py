@@ -12,7 +12,7 @@ from typing import TypeVar
 Out = TypeVar("Out")
 
 # A thread sleeps four times as long as it had to wait, so a busy event loop gets five sixths of the
-# time. It sleeps at most two seconds, and at most eight times as long as it has computed.
+# time. A thread sleeps at most two seconds, and at most eight times as long as it has computed.
 _REST, _MOST_REST, _LONGEST_REST_S = 4.0, 8.0, 2.0
 
 

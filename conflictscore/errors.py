@@ -1,4 +1,4 @@
-"""All errors of this package that callers can catch. They form one tree.
+"""All errors of this package that callers can catch. The errors form one tree.
 
 ```
 ConflictScoreError                 one clear line, safe to show: it never contains a secret
@@ -187,7 +187,7 @@ class BudgetError(ConflictScoreError):
 
 
 def brief_reason(error: Exception) -> str:
-    """Return the message of one of our errors; of others, which may quote keys, only the type."""
+    """Return the message of our own errors, and the type of all others, which may quote keys."""
     return str(error) if isinstance(error, ConflictScoreError) else type(error).__name__
 
 

@@ -66,7 +66,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
 
 # Only the block structure is needed, and parsing inline markup would take most of the time.
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
-# A list may interrupt the same blocks as with the rule that is replaced.
+# A list may interrupt the same blocks as under the rule that this one replaces.
 _parser.block.ruler.at(
     "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
 )
@@ -83,7 +83,8 @@ class Passage(NamedTuple):
     cut: tuple[int, int]
     """The span to delete if the passage is removed.
 
-    It includes adjoining white space, or whole lines that contain nothing else."""
+    The span includes adjoining white space, or whole lines that contain nothing else.
+    """
 
 
 @lru_cache(maxsize=8)  # several steps of a run split the same one or two answers
@@ -115,8 +116,8 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
     ``opening`` holds the words with which the passage should begin. If exactly one passage contains
     these words unchanged, the function returns that passage. Otherwise it returns the passage that
-    shares the most words with the claim; rare words weigh more. It returns None if no passage has a
-    word in common with the claim.
+    shares the most words with the claim; rare words weigh more. The function returns None if no
+    passage has a word in common with the claim.
     """
     candidates = passages(answer)
     numbers = _opened_by(opening, answer) or range(len(candidates))
@@ -294,7 +295,7 @@ def _is_without_a_part(whole: Sequence[object], rest: Sequence[object]) -> bool:
 
 
 def _marks(text: str) -> tuple[int, ...]:
-    """Return the counts of unclosed marks, the same in a replacement and its passage."""
+    """Return the counts of unclosed marks, which a replacement and its passage must share."""
     return (
         text.count("`") % 2,
         text.count("**") % 2,

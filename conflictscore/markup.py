@@ -22,7 +22,7 @@ _UNSAFE = re.compile(
 def shown(value: object) -> str:
     """Return a text with normalised newlines, and with spaces in place of unsafe characters.
 
-    It may still contain markup, which the template escapes.
+    The text may still contain markup, which the template escapes.
     """
     return _UNSAFE.sub(" ", _LINE_END.sub("\n", str(value)))
 

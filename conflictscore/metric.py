@@ -27,14 +27,15 @@ from conflictscore.records import (
     WeightedScores,
 )
 
-# The default ``{}`` of parameters below is safe: no function changes a mapping that it gets.
+# The default ``{}`` of parameters below is safe: no function changes a mapping that it receives.
 _SIDES = (Label.SUPPORTS, Label.CONTRADICTS)
 _MOST_LOST = 0.5
 """Tolerated share of unreadable replies among those counted in :func:`biased`, if both sides
 occur."""
 _FEW_LOST = 0.1
-"""The tolerated share if one side never occurs. It is smaller, since the lost replies may be
-exactly those of the missing side. Both limits were chosen, not measured."""
+"""The tolerated share if one side never occurs. This share is smaller, since the lost replies may
+be exactly those of the missing side. Both shares were chosen, not measured.
+"""
 
 
 def contradiction_share(
@@ -192,8 +193,8 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score anyway
         return None
     share = len(lost) / (len(lost) + sides.total())
-    # A single unreadable reply may be an accident where one side was seen. If neither side occurs,
-    # it may be the only reply that had a side, so even one of many makes the score unknown.
+    # If one side occurs, a single unreadable reply may be an accident. If neither side occurs, that
+    # reply may be the only one that had a side, so even one of many makes the score unknown.
     one_sided = len(lost) > 1 and len(sides) < len(_SIDES) and share > _FEW_LOST
     if share <= _MOST_LOST and not one_sided:
         return None
@@ -211,8 +212,8 @@ def balance(
 def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     """Return whether a passage has better evidence than the passage that it would replace.
 
-    This is the guard's rule for whole new answers. It is ours, not the paper's. ``before`` and
-    ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
+    The guard uses this rule for whole new answers. The rule is ours, not the paper's. ``before``
+    and ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
     compared pair by pair; the first pair that differs decides. So a well-supported aside cannot
     make up for a bad claim. The mean must not fall either. A passage without claims counts as one
     claim that no document mentions. On a tie, the old passage is kept.

@@ -31,7 +31,7 @@ class CountBar:
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar; ``with`` shows it. It prints at most ``reasons`` kinds of failure."""
+        """Prepare the bar; ``with`` shows it. At most ``reasons`` kinds of failure are printed."""
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)

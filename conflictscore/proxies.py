@@ -61,7 +61,7 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
 
 
 def through_proxy(url: str, status: str = "") -> str:
-    """Return the end of an error message, on the proxy of a URL; empty if it has no proxy.
+    """Return the end of an error message that names the proxy of a URL; empty without a proxy.
 
     ``status`` is the HTTP status with which the proxy refused to connect, if it did.
     """

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import NamedTuple
 
 UNSPACED = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
-    "\u3005-\u3007\u3040-\u30ff"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters
+    "\u0e00-\u0eff"  # Thai, Lao.
+    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer.
+    "\u3005-\u3007\u3040-\u30ff"  # Japanese.
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters.
 )
 """Scripts without spaces between words, as ranges for a character set in a regular expression."""
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
@@ -32,9 +32,9 @@ _SCRIPT_LETTERS = 200
 # included, since they are never optional.
 _ACCENTS = (
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
-    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # vowels of Hebrew
-    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"  # Arabic
-    "\u0730-\u074a\u08d3-\u08e1\u08e3-\u08ff"  # Syriac, further Arabic
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Vowels of Hebrew.
+    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"  # Arabic.
+    "\u0730-\u074a\u08d3-\u08e1\u08e3-\u08ff"  # Syriac, further Arabic.
 )
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
@@ -50,10 +50,10 @@ _ALIKE = str.maketrans(
     | dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", (f"^{n}" for n in range(10)), strict=True))
     | dict(zip("₀₁₂₃₄₅₆₇₈₉", (f"_{n}" for n in range(10)), strict=True))
     | {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ð": "d"}
-    | dict.fromkeys("\u0671\u0672\u0673", "\u0627")  # Arabic alef
-    | dict.fromkeys("\u0649\u06cc\u06d2\u06cd", "\u064a")  # yeh, as in Persian and Urdu
-    | dict.fromkeys("\u06a9\u06aa", "\u0643")  # kaf
-    | dict.fromkeys("\u06c1\u06be\u06d5\u0629\u06c3", "\u0647")  # heh and teh marbuta
+    | dict.fromkeys("\u0671\u0672\u0673", "\u0627")  # Arabic alef.
+    | dict.fromkeys("\u0649\u06cc\u06d2\u06cd", "\u064a")  # Yeh, as in Persian and Urdu.
+    | dict.fromkeys("\u06a9\u06aa", "\u0643")  # Kaf.
+    | dict.fromkeys("\u06c1\u06be\u06d5\u0629\u06c3", "\u0647")  # Heh and teh marbuta.
     | {
         chr(code): str(unicodedata.decimal(chr(code)))
         for code in range(0x80, 0x20000)
@@ -86,8 +86,8 @@ def fold(text: str) -> str:
     """Return a text in a form in which equivalent spellings are the same.
 
     Folding removes differences of case, accents, optional vowel signs (Arabic, Hebrew), Unicode
-    form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. It also
-    removes soft hyphens and zero-width characters, and unifies dashes and quotation marks.
+    form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. Folding
+    also removes soft hyphens and zero-width characters, and unifies dashes and quotation marks.
     """
     return text.lower() if text.isascii() else folded(text).text
 
@@ -133,7 +133,7 @@ def terms_in(text: str) -> list[str]:
     """Return the terms by which texts are compared: their folded words, in order.
 
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
-    word. This is common practice without a dictionary.
+    word. Pairs of characters are common practice without a dictionary.
     """
     return _WORD.findall(spaced_out(fold(text)))
 

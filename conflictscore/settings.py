@@ -81,7 +81,8 @@ PRESETS: "Mapping[str, CorrectionSettings]" = {
 """The settings that each preset changes.
 
 ``paper`` is the loop of the paper's section 5, with the prompts of its tables and without our own
-rules. It means the same in every entry point and in benchmarks."""
+rules. ``paper`` means the same in every entry point and in benchmarks.
+"""
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:

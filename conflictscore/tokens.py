@@ -19,7 +19,9 @@ _BYTES_PER_TOKEN = 3.5
 """Assumed bytes per token in any script. English prose has about 4.4, so estimates are too high
 rather than too low."""
 _NAME = "o200k_base"
-"""OpenAI's current vocabulary. It is used for every model, since the limits have a margin."""
+"""OpenAI's current vocabulary. The vocabulary is used for every model, since the limits have a
+margin.
+"""
 _URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 

@@ -15,7 +15,7 @@ default = 1                  # every document that no entry below matches
 "pdf" = 1.5
 ```
 
-The first match decides the weight of a document. Its host is looked up first, then its domain, then
+The first match decides the weight of a document. The host is looked up first, then its domain, then
 the type in its metadata, and last its file type. If none of them is in the table, the default
 applies.
 """

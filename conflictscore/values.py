@@ -54,10 +54,10 @@ _MONTHS: Mapping[str, int] = {
 # letter, so that offsets stay the same.
 _USUAL_LETTERS = str.maketrans(
     {
-        "\u0130": "I",  # capital i with a dot
-        "\u0131": "i",  # small i without a dot
-        "\u017f": "s",  # long s
-        "\u1c80": "\u0432",  # rounded Cyrillic letters
+        "\u0130": "I",  # Capital i with a dot.
+        "\u0131": "i",  # Small i without a dot.
+        "\u017f": "s",  # Long s.
+        "\u1c80": "\u0432",  # Rounded Cyrillic letters.
         "\u1c81": "\u0434",
         "\u1c82": "\u043e",
         "\u1c83": "\u0441",
@@ -107,8 +107,8 @@ _IN_WORDS = re.compile(
 _LETTERS = re.compile(r"(?<![^\W\d_]-)[^\W\d_]{3,20}")
 _MINUS = re.compile(r"minus\s", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
-_PREFIX_CHARS = 10  # the longest sign and currency before the digits: "minus US$ "
-_LONG_CHARS = 2000  # in longer texts, only places near digits are tried
+_PREFIX_CHARS = 10  # The longest sign and currency before the digits: "minus US$ ".
+_LONG_CHARS = 2000  # In longer texts, only places near digits are tried.
 # Numbers with thousands separators, all of the same kind.
 _GROUPED = re.compile(r"\d{1,3}([.,])\d{3}(?:\1\d{3})*")
 # Numbers with Indian separators, such as "1,23,456". A list without spaces can look the same.
@@ -354,9 +354,9 @@ def _readings(digits: str) -> frozenset[float]:
         whole, _, part = plain.rpartition(decimal)
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
     without_marks = float(re.sub("[.,]", "", plain))
-    if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # a version or section number: "2.1.3"
-        # three digits for each part, so that 2.1.3 differs from 2.13; later parts are too small to
-        # matter, and their powers would take time quadratic in the length of the number
+    if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # A version or section number: "2.1.3".
+        # Three digits for each part, so that 2.1.3 differs from 2.13; later parts are too small to
+        # matter, and their powers would take time quadratic in the length of the number.
         parts = re.split("[.,]", plain)[:_MOST_PARTS]
         version = sum(float(part) / 1000**place for place, part in enumerate(parts))
         return frozenset([version, without_marks] if _LAKHS.fullmatch(plain) else [version])

@@ -10,7 +10,7 @@ from conflictscore.records import Change, ClaimEvidence, ConflictReport, Revisio
 _OPEN, _CLOSE = "\u2e28", "\u2e29"
 """Characters that delimit a part in text to be rendered as HTML.
 
-They are Unicode punctuation, so Markdown emphasis can begin or end right next to them.
+The delimiters are Unicode punctuation, so Markdown emphasis can begin or end right next to them.
 """
 
 
@@ -20,14 +20,14 @@ class Standing(StrEnum):
     If several outcomes apply, the first one listed here is used.
     """
 
-    HEDGED = "hedged"  # changed so that it now gives several answers from the documents
-    CHANGED = "changed"  # changed to what the evidence says
-    DISPUTED = "disputed"  # documents disagree about one of its claims
-    CONTRADICTED = "contradicted"  # documents contradict one of its claims, and none supports it
-    UNCLAIMED = "unclaimed"  # some of its text is in no claim, and so was not checked
-    UNLABELLED = "unlabelled"  # one of its claims has no label
-    UNCOVERED = "uncovered"  # no document says anything about one of its claims
-    SUPPORTED = "supported"  # documents support its claims, and none contradicts them
+    HEDGED = "hedged"  # Changed to give several answers from the documents.
+    CHANGED = "changed"  # Changed to agree with the evidence.
+    DISPUTED = "disputed"  # Documents disagree about a claim of the part.
+    CONTRADICTED = "contradicted"  # Documents contradict a claim of the part, and none supports it.
+    UNCLAIMED = "unclaimed"  # Some of the part's text is in no claim, so it was not checked.
+    UNLABELLED = "unlabelled"  # A claim of the part has no label.
+    UNCOVERED = "uncovered"  # No document mentions a claim of the part.
+    SUPPORTED = "supported"  # Documents support all claims of the part, and none contradicts one.
 
 
 class AnswerPart(NamedTuple):
@@ -88,7 +88,7 @@ def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
 
 
 def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
-    """Return where a part's delimiters go: inside code fences and a table row's outer pipes."""
+    """Return where to put a part's delimiters: inside code fences or a table row's outer pipes."""
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
@@ -114,7 +114,7 @@ def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]
 
 
 def _moved_by(change: Change, changes: Sequence[Change]) -> int:
-    """Return by how many characters the round's earlier changes shift this change."""
+    """Return the number of characters by which earlier changes in the round shift this change."""
     before = (c for c in changes if c.round == change.round and c.end <= change.start)
     return sum(len(each.after) - len(each.before) for each in before)
 

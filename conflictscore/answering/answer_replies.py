@@ -50,7 +50,7 @@ def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
 
 
 def option_fields(options: Sequence[str], *, by_probability: bool = False) -> dict[str, str]:
-    """Return the template fields for the options; none for a free-form question."""
+    """Return the template fields for the options; empty for a free-form question."""
     if not options:
         return {}
     if form_of(options, by_probability=by_probability) == "multiple_choice":
@@ -122,7 +122,7 @@ def read_queries(reply: str) -> tuple[str, ...]:
 
 
 def copied(text: str, request: str, own: str) -> bool:
-    """Return whether the model copied a text from the request, as small models often do.
+    """Return whether a reply copies text from the request, as replies of small models often do.
 
     A final full stop does not matter: small models turn a clause of the request into a sentence. A
     text of one or two words does not count, since the match may be a coincidence.
@@ -141,11 +141,11 @@ def of_the_task(text: str, passage: str) -> bool:
 
 
 def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
-    """Remove the prompt's delimiters, which models tend to copy, from a replacement.
+    """Remove the prompt's delimiters from a replacement; models tend to copy them.
 
     Small models also copy whole texts from the request (those in ``shown``, or the original
-    passage) with their delimiters. Such a copy is removed with its delimiters, and what remains is
-    the replacement.
+    passage) with their delimiters. Such a copy is removed together with its delimiters; the
+    remaining text is the replacement.
     """
     if _MARK.search(passage):
         return text

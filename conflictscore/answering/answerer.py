@@ -47,7 +47,7 @@ REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.
 
-Replies to other requests have fixed formats. These parameters would break the format or cut the
+Replies to other requests have fixed formats. The parameters would break such a format or cut the
 reply short.
 """
 
@@ -232,7 +232,8 @@ class Reconsideration:
         """Return the complete prompt, and its documents as cut to fit the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
-        letter = "" if option is None else f"{LETTERS[option]} – "  # like the model's reply
+        # written as in the model's reply
+        letter = "" if option is None else f"{LETTERS[option]} – "
         fields = {
             "question": material(self.question),
             "answer": material(f"{letter}{self.before.text}"),

@@ -44,16 +44,16 @@ C = TypeVar("C", bound=str | tuple[str, str])
 _Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, given the answer
 _Span = tuple[int, int]
 
-_LEAST_TOKENS = 160  # enough for the claims of a short answer
-_MOST_TOKENS = 2048  # stops a model that repeats itself
+_LEAST_TOKENS = 160  # Enough for the claims of a short answer.
+_MOST_TOKENS = 2048  # Stops a model that repeats itself.
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
 Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit
 contains more than claims.
 """
-_FEW_WORDS = 4  # maximum number of words in an answer that only refuses, greets or asks
-_SHORT = 6  # maximum number of words in an answer too short to be checked without its question
+_FEW_WORDS = 4  # Maximum number of words in an answer that only refuses, greets or asks.
+_SHORT = 6  # Maximum number of words in an answer too short to be checked without its question.
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
 _LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
 _TRUE_OR_FALSE = re.compile(
@@ -299,9 +299,9 @@ def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
 
     The sentence must contain the answer's numbers and at least half of its informative words. A
     bare yes or no has no such words; the sentence must then contain an informative word from the
-    question. It must deny something if and only if the answer does. If a model writes the statement
-    that a bare "No." denies, the denial of that statement is returned. Raise ValueError for any
-    other reply.
+    question. The sentence must contain a denial if and only if the answer does. If a model writes
+    the statement that a bare "No." denies, the denial of that statement is returned. Raise
+    ValueError for any other reply.
     """
     line = next(filter(None, map(str.strip, reply.splitlines())), "")
     line = line.removeprefix("Sentence:").strip('"“” ')
@@ -358,7 +358,7 @@ def _place(claim: str, opening: str, answer: str) -> _Span | None:
 def _read_own(
     read_reply: _Read[C], ours: str, answer: str, reply: str, *, question: str = ""
 ) -> tuple[C, ...]:
-    """Return the claims of a reply, without those about the answer or copied from the request.
+    """Return the claims in a reply, except claims about the answer and copies of the request.
 
     Whether the remaining claims cover the answer is decided afterwards. Raise ValueError if every
     claim is copied and the answer states something.
@@ -374,7 +374,7 @@ def _read_own(
 
 
 def _of_the_world(claim: C, answer: str, question: str) -> C | None:
-    """Apply :func:`about_the_world` to the text of a claim; its place, if any, is kept."""
+    """Apply :func:`about_the_world` to the text of a claim, and keep the claim's place."""
     text, place = (claim, ()) if isinstance(claim, str) else (claim[0], claim[1:])
     plain = about_the_world(text, answer, question)
     if plain is None or plain == text:
@@ -383,6 +383,6 @@ def _of_the_world(claim: C, answer: str, question: str) -> C | None:
 
 
 async def _ask(prompt: str, text: str, read_reply: Callable[[str], T], judge: Reader) -> T:
-    """Ask the judge; the longer the text to split, the more tokens the reply may have."""
+    """Ask the judge to split a text; the longer the text, the more tokens the reply may have."""
     room = min(_MOST_TOKENS, _LEAST_TOKENS + _TOKENS_PER_TOKEN * count_tokens(text))
     return await judge.ask(prompt, read_reply, room)

@@ -50,8 +50,8 @@ from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
-_MOST_LOOSE = 1  # maximum informative words in a refusal besides the usual ones
-_WORDS_OF_A_VALUE = 3  # minimum words of a JSON value that may state something by itself
+_MOST_LOOSE = 1  # Maximum informative words in a refusal, apart from the usual ones.
+_WORDS_OF_A_VALUE = 3  # Minimum words of a JSON value that may state something by itself.
 
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
@@ -83,7 +83,7 @@ class UnclaimedPart(NamedTuple):
     start: int
     end: int
     words: tuple[str, ...]
-    """Its numbers, names, negations and informative words that no claim about it contains."""
+    """Numbers, names, negations and informative words of the passage that its claims lack."""
     in_others: tuple[str, ...] = ()
     """Words that claims contain, but in a different context: the claims were read from other
     passages, or the words have swapped roles."""
@@ -235,7 +235,7 @@ def _left_of(
 def _with_words(
     unclaimed: UnclaimedPart | None, part: Passage, words: Iterable[str], in_others: Iterable[str]
 ) -> UnclaimedPart | None:
-    """Add words to an unclaimed part: words of a passage that none of its claims contains."""
+    """Extend an unclaimed part with the words of a passage that none of its claims contains."""
     listed = unclaimed.words if unclaimed else ()
     new = (word for word in words if not {*listed}.intersection(word.split()))
     missing = (*listed, *dict.fromkeys(new))

@@ -11,12 +11,12 @@ from conflictscore.answering.claim_terms import Terms
 
 # A letter or word with a number, such as "Q1" or "table3".
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
-_MOST_PLACES = 50  # a word in more passages than this is not used to match claims to passages
-_FEW_CLAIMS = 2  # a word in more claims than this does not show which passage they are about
+_MOST_PLACES = 50  # A word in more passages than this is not used to match claims to passages.
+_FEW_CLAIMS = 2  # A word in more claims than this does not show which passage a claim is about.
 
 
 class ClaimsAbout(NamedTuple):
-    """Indices of the claims about a passage, and of those that fit no other passage better."""
+    """The indices of all claims about a passage, and of those that fit no other passage better."""
 
     all: set[int]
     own: set[int]

@@ -20,9 +20,9 @@ _ARTICLE = 1  # a translation may have one article more than the passage
 def untranslated(
     located_claims: Sequence[Placed], answer: str, documents: Sequence[Document]
 ) -> list[Placed]:
-    """Return the claims, replacing each claim that was translated into English by its passage.
+    """Return the claims; if a claim was translated into English, its passage replaces it.
 
-    Small models translate parts of claims ("The Sellbrücke is 412 km long"), and then labelers miss
+    Small models translate parts of claims ("The Sellbrücke is 412 km long"), so labelers miss
     differences from the documents. A passage that is shorter than its claim is not a full sentence,
     so it does not replace the claim. If the documents are not in the language of the answer, a
     translation may be better, so the claims are not changed.
@@ -46,8 +46,8 @@ def untranslated(
 def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple[Claim, ...]:
     """Return the claims of an answer corrected in place, numbered in order of appearance.
 
-    ``changes`` are all changes of the answer's text. A change of white space or case alone moves
-    the text after it, but its passage keeps its claims.
+    ``changes`` are all changes of the answer's text. A change in white space or case alone shifts
+    the text after it; the claims of its passage stay the same.
     """
     real_changes = [change for change in changes if change.differs]
     other_claims = [
@@ -66,7 +66,7 @@ def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple
 
 
 def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, ...]:
-    """Return the gaps of an answer that was corrected in place: its parts that no claim covers.
+    """Return the gaps (parts that no claim covers) of an answer that was corrected in place.
 
     Unchanged passages keep their gaps. A changed passage has a gap if its new text was not split
     completely, even if some claims were read from it. ``changes`` are all changes of the answer's
@@ -81,7 +81,8 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
             span = _moved(gap.passage, changes)
             gaps_after.append(gap.model_copy(update={"passage": span}))
     for change in real_changes:
-        # the note of a change that is in the text says that its passage was not split completely
+        # a note on a change means that its passage was not split completely; it counts only if the
+        # change added text
         if change.note and change.after:
             span = _moved((change.start, change.end), changes)
             note = f"in a replaced passage: {change.note}"
@@ -106,7 +107,7 @@ def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
 
 
 def _growth(changes: Sequence[Change], place: int) -> int:
-    """Return by how many characters the changes up to a place lengthen the text before it."""
+    """Return the number of characters that the changes before a place add to the text."""
     return sum(len(each.after) - len(each.before) for each in changes if each.end <= place)
 
 

@@ -1,8 +1,8 @@
 """Finds qualifiers of an answer that its claims lack.
 
 A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
-bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a prefix that
-denies ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
+bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a negating
+prefix ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
 the claim that was checked says more than the answer, or something different. Time is linear in the
 lengths of the texts.
 """
@@ -40,7 +40,7 @@ _ANYWHERE = [re.compile(rf"\b(?:{phrase})\b") for phrase in _PHRASES]
 _ANY_BOUND = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _PER = re.compile(r"(?:\bper |/)(?P<unit>[^\W\d_]{2,20})\b")
 _DENYING = ("non", "dis", "un", "in", "im", "ir")
-_LEAST_REST = 4  # minimum letters of a word after a prefix that denies
+_LEAST_REST = 4  # minimum letters of a word after a negating prefix
 
 
 class Qualifiers(NamedTuple):
@@ -144,7 +144,7 @@ def _missing_bounds(folded: str, of_claims: Qualifiers) -> Iterator[str]:
 
 
 def _is_denial(word: str, claimed: frozenset[str]) -> bool:
-    """Return whether a word with a prefix denies a word of the claims: "unsafe" denies "safe"."""
+    """Return whether a word's prefix negates a word of the claims, as in "unsafe" for "safe"."""
     rest = word.removeprefix(next(each for each in _DENYING if word.startswith(each)))
     if len(rest) < _LEAST_REST:
         return False

@@ -44,8 +44,9 @@ _ADDRESSES_READER = re.compile(
     r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
-_LEAD_LINES = 3  # maximum number of lines of introduction before a list
-_STEM = 5  # words of a reply and of the answer are compared by this many first letters
+_LEAD_LINES = 3  # Maximum number of lines of introduction before a list.
+# Words of a reply and of the answer are compared by their first letters, up to this number.
+_STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.
 
@@ -225,7 +226,7 @@ def _with_line(claim: ReplyLine, line: ReplyLine) -> ReplyLine:
 
 
 def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[bool]]:
-    """Return, for each block between blank lines, whether each line is mostly from the answer."""
+    """Return, per line, whether most of its words are from the answer; one list per block."""
     blocks: list[list[bool]] = []
     for line in lines:
         if line.apart or not blocks:
@@ -262,7 +263,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
 
 
 def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
-    """Return whether a line has no word in common with the answer, but all others have most."""
+    """Return whether a line has no word of the answer, but most words of every other line are."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 

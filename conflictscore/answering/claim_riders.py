@@ -61,7 +61,7 @@ def borrowed_words(
 
 
 def _is_joined(words: Sequence[str], place: int, claims: Sequence[Set[str]]) -> bool:
-    """Return whether a claim contains a word and one of its neighbours, or there are none."""
+    """Return whether a claim contains a word and a neighbour; true if there is no neighbour."""
     beside = {*words[max(0, place - _NEARBY) : place], *words[place + 1 : place + 1 + _NEARBY]}
     return not beside or any(words[place] in claim and beside & claim for claim in claims)
 

@@ -45,9 +45,10 @@ class _Token(NamedTuple):
 
 
 class _Sides(NamedTuple):
-    """The stems before and after a word, in order, and where the one who acts is named.
+    """The stems before and after a word, in order, and the side on which the actor is named.
 
-    "Dal was beaten by Vik" has its actor after the verb, and "the games were held" has none.
+    In "Dal was beaten by Vik", the actor comes after the verb; "the games were held" names no
+    actor.
     """
 
     before: Sequence[str]

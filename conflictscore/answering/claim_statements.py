@@ -12,11 +12,13 @@ from conflictscore.markdown import Passage
 
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims. Models reword
-claims, so some words are missing from complete claims too. This limit and the next ones were chosen
-by hand."""
+claims, so some words are missing from complete claims too. The limits in this module were chosen by
+hand.
+"""
 _LOOSE_IN_A_ROW = 2
-"""Number of consecutive missing words that state something. A single missing word only links words
-that are in a claim."""
+"""Number of consecutive missing words that state something. A single missing word merely connects
+words of a claim.
+"""
 MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
 _PRESUMING = re.compile(
     r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"

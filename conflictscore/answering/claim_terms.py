@@ -49,7 +49,7 @@ _POINTING = re.compile(
     r"|the (?:first|second|third|last|next) (?:item|point|option|case|step|part))\b",
     re.IGNORECASE,
 )
-"""Matches phrases that refer back or join clauses; their number words are not numbers."""
+"""Matches phrases that refer back or join clauses; a word such as "two" in them is not a number."""
 _APOSTROPHE = "['\u2019]"
 _PHRASE = re.compile(
     r"\b(?:{})\b".format("|".join(re.escape(p).replace("'", _APOSTROPHE) for p in PHRASES)),
@@ -107,8 +107,8 @@ def plain_text(text: str) -> str:
     return text
 
 
-# the same claims and passages are compared again after the model is asked about uncovered parts
-@lru_cache(maxsize=256)  # each claim is compared with many passages
+# The same claims and passages are compared again after the model is asked about uncovered parts.
+@lru_cache(maxsize=256)  # Each claim is compared with many passages.
 def terms_of(text: str, *, names: bool) -> Terms:
     """Return the terms of a text.
 
@@ -132,7 +132,7 @@ def telling_words(text: str) -> Iterator[str]:
             yield stem_of(term)
 
 
-@lru_cache(maxsize=4096)  # the same words keep occurring
+@lru_cache(maxsize=4096)  # cached, since words recur
 def stem_of(word: str) -> str:
     """Return the stem of a word in any script; case is ignored."""
     bare = spaced_out(fold(word)).strip("'")

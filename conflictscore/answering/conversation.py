@@ -17,8 +17,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
 
-_LEAST_TOKENS = 128  # room for a full question, even if the original is only "And in 1931?"
-_MOST_TOKENS = 1024  # stops a model that repeats itself
+_LEAST_TOKENS = 128  # Room for a full question, even if the original is only "And in 1931?"
+_MOST_TOKENS = 1024  # Stops a model that repeats itself.
 _TOKENS_PER_TOKEN = 2
 """Reply tokens per token of the question.
 
@@ -28,16 +28,16 @@ question.
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
-_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; documents get the remainder
-_FRAME_TOKENS = 4  # tokens that a chat message needs in addition to its text
+_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; documents get the remainder.
+_FRAME_TOKENS = 4  # Tokens that a chat message needs in addition to its text.
 
 
 @dataclass(frozen=True)
 class Conversation:
     """The turns of a conversation that a model sees."""
 
-    turns: tuple[Turn, ...]  # oldest first
-    left_out: int = 0  # number of older turns that did not fit
+    turns: tuple[Turn, ...]  # Oldest first.
+    left_out: int = 0  # Number of older messages that did not fit.
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
@@ -53,8 +53,8 @@ class Conversation:
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """Return the conversation so far, cut to at most a quarter of a model's context window.
 
-    System turns are always kept. The oldest of the other turns are left out first. If any are left
-    out, the first one kept is a turn of the user.
+    System messages are always kept. The oldest of the other messages are left out first. If any are
+    left out, the first remaining message is the user's.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
@@ -89,8 +89,9 @@ async def stand_alone_question(
 ) -> str:
     """Return the question, rewritten by a model so that it is clear without the conversation.
 
-    The model that answers is asked first. If it fails and the judge is a different model, the judge
-    is asked too, since a question that depends on the conversation cannot be put to documents.
+    The model that answers is asked first. If this model fails and the judge is a different model,
+    the judge is asked too, since a question that depends on the conversation cannot be put to
+    documents.
     """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))

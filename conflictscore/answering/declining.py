@@ -11,7 +11,7 @@ from conflictscore.scripts import words_in
 
 _LOOKED_AT = 2000  # characters of the longest text that may only refuse; refusals are far shorter
 _NEWS = r"(?:information\w*|info|details?|data|answers?|mention|evidence|idea|access)"
-# What a speaker has in hand: "the provided documents", but not "the sources of the Danube".
+# Sources that the speaker was given: "the provided documents", but not "the sources of the Danube".
 _GIVEN = (
     r"(?:the|these|this|those|any of the|none of the|your) (?:(?:given|provided|available|retrieved"
     r"|supplied|above|search|source|following) ){0,2}"
@@ -131,7 +131,8 @@ _REFUSALS = re.compile(
 The subject of each phrase is "I" or the speaker's documents, so statements about other
 people, and about the sources of a river, do not match.
 """
-# Polite words at the beginning of a clause. They refuse nothing themselves: "Sorry, it was 1931."
+# Polite words at the beginning of a clause. Such words refuse nothing themselves: "Sorry, it was
+# 1931."
 _APOLOGY = re.compile(
     r"\s*(?:(?:i(?:[\u2019']m| am) (?:so |very |really )?)?sorry(?: (?:about|for) (?:that|this|the"
     r" (?:confusion|inconvenience)))?|(?:my |i )?apologi(?:es|[sz]e)(?: for (?:that"
@@ -169,7 +170,7 @@ _GREETINGS = re.compile(
     rf"{_COURTESY}{{0,4}}[\s.!,。\uff01]*",
     re.IGNORECASE,
 )
-# Words by which a chatbot agrees with or apologises to its user before it answers. They state
+# Words by which a chatbot agrees with or apologises to its user before it answers. Such words state
 # nothing themselves.
 _AGREEMENT = re.compile(
     r"\s*(?:(?:yes|ok|okay|right|correct|exactly|indeed|absolutely|of course|sorry|good catch)"
@@ -200,8 +201,8 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;؟])[\"”»)*_]{0,3}\s+|(?<=[。\uff01\uff1f\uff1b।])|\n+")
-# Words after which a refusal goes on with a statement. Those that mean something else in another
-# language ("how many men died") must follow a comma or a negation.
+# Words after which a refusal continues with a statement. Words with a different meaning in another
+# language (Dutch "men" in "how many men died") must follow a comma or a negation.
 _BUT = re.compile(
     r"[,;]?\s(?:but|however|although|though|nevertheless|aber|jedoch|mais|pourtant|toutefois|pero"
     r"|aunque|sin embargo|però|tuttavia|porém|no entanto|maar|однако|но|fakat|ama)[\s,]"
@@ -211,7 +212,7 @@ _BUT = re.compile(
     r"|しかし|(?<=니다)만[\s,]|지만[\s,]|는데[\s,]|،?\s(?:لكن|ولكن)\s",
     re.IGNORECASE,
 )
-# Places where a clause may begin that belongs either to the refusal or to the world.
+# Places where a clause may begin that either continues the refusal or makes a statement.
 _MAYBE_NEXT = re.compile(
     r"[:—–]\s{0,3}|\s-\s|[\uff0c,]\s?(?=[^\W\d_]?[\u3040-\u30ff\u4e00-\u9fff])"
     r"|\s(?:because|weil|parce que|perché|omdat|fordi|eftersom|ponieważ|потому что)\s"
@@ -222,8 +223,8 @@ _MAYBE_NEXT = re.compile(
     r"|prawdopodobnie|być może|возможно|вероятно)\s)",
     re.IGNORECASE,
 )
-# Offers and requests, with which a speaker goes on after a refusal. They must begin the clause,
-# since "you", "us", "du" and "sie" occur in statements too.
+# Offers and requests that speakers add after a refusal. Such words must begin the clause, since
+# "you", "us", "du" and "sie" occur in statements too.
 _OF_DIALOGUE = re.compile(
     r"\W*(?:(?:and|so|und|et|y|e|en|och|og)\s)?(?:(?:please|kindly|bitte|veuillez|por favor"
     r"|per favore|alstublieft|vänligen|proszę|пожалуйста|请)(?!\W{0,2}(?:\w+\W+){0,2}(?:note"
@@ -271,7 +272,7 @@ _INTRODUCES = re.compile(
     re.IGNORECASE,
 )
 _JOINED = re.compile(r"(?:[,\uff0c、:]|\s(?:and|und|et|y|e|en|och|og|i|и))\s?$", re.IGNORECASE)
-# A name before "I" is that of a king or a war: "Elizabeth I could not give England an heir."
+# A name before "I" makes it a numeral: "Elizabeth I could not give England an heir."
 _NAMED_FIRST = re.compile(r"(?<![^\W_])(?!(?:And|But|So|Yet|Still|That)\s)[A-Z][a-z]+\s$")
 _QUOTES = re.compile(r"[\"“„«「]|\b(?:sa(?:id|ys)|wrote|answered|sagte|schrieb|dijo|disse)\b")
 # A shorter clause after a comma, without a number or a name, belongs to the refusal: "I do not
@@ -295,7 +296,7 @@ def without_agreement(text: str) -> str:
 def asserts_nothing(text: str) -> bool:
     """Return whether a text only refuses, greets, asks, or says that the speaker does not know.
 
-    Each of its sentences must do so. This covers the languages of
+    Each of its sentences must do so. The patterns cover the languages of
     :data:`~conflictscore.answering.languages.LANGUAGES`, and some phrases of other languages. An
     empty text does none of these things; callers must report it as missing, not as a refusal.
     """
@@ -334,8 +335,8 @@ def _question_states(question: str) -> bool:
 def _clause_states(clause: str, *, is_certain: bool = True) -> bool:
     """Return whether a clause states something.
 
-    If it is not certain that the clause is independent, it must also have enough words, or a number
-    or a name.
+    If it is not certain that the clause is independent, the clause must also have enough words, or
+    a number or a name.
     """
     plain = clause[apology.end() :] if (apology := _APOLOGY.match(clause)) else clause
     words = words_in(plain)

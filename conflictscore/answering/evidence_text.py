@@ -7,8 +7,8 @@ from conflictscore.labelers.quotes import LONGEST_PASSAGE, found_in, passage_of
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 
-# Reasons and titles come from models and pages. The limits keep one document from filling the
-# prompt with them; a reason of one or two sentences, and most titles, are shorter.
+# Reasons and titles come from models and pages. Limits keep a single document from filling the
+# prompt with them. Most titles, and reasons of one or two sentences, are shorter.
 _REASON_CHARS = 300
 _SOURCE_CHARS = 120
 
@@ -73,8 +73,8 @@ def conflict_details(
 ) -> str:
     """Return a claim's supporting and contradicting documents with their passages (Table 13).
 
-    Every document has a line, including copies. The passage is the judge's quotation if the
-    document contains it in one place, and otherwise the passage found by
+    Every document has a line, including copies. The passage is the judge's quotation if it occurs
+    exactly once in the document, and otherwise the passage found by
     :func:`~conflictscore.labelers.quotes.passage_of`. If weights are given, the documents with the
     highest weights come first on each side.
     """

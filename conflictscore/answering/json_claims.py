@@ -13,9 +13,9 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
 
-_A_REQUEST = 40  # values per request, so that a reply has at most about 2,500 tokens
-_MOST_VALUES = 400  # maximum values of an answer: at most 10 requests
-_VALUE_CHARS = 2000  # maximum characters of a value to show
+_A_REQUEST = 40  # Values per request, so that a reply has at most about 2,500 tokens.
+_MOST_VALUES = 400  # Maximum values of an answer: at most 10 requests.
+_VALUE_CHARS = 2000  # Maximum characters of a value to show.
 
 # Reply tokens: a fixed number, plus a number for each value and half a token per character.
 _TOKENS, _TOKENS_A_VALUE = 64, 60
@@ -24,7 +24,7 @@ _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
 
 
 class ValueClaims(NamedTuple):
-    """The statements of a JSON answer with the places of their values, and notes on omissions."""
+    """The statements of a JSON answer, the places of their values, and notes on omitted values."""
 
     claims: Sequence[tuple[str, tuple[int, int] | None]]
     left_out: tuple[str, ...]

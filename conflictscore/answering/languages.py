@@ -1,4 +1,4 @@
-"""Words of each language that deny, that mean yes or no, or that report that sources disagree.
+"""For each language, words that deny, words for yes and no, and sentences that report a dispute.
 
 A language is recognised by its script or its most frequent words. Texts in any other language are
 compared by their words alone, and no sentences are added to them.
@@ -248,7 +248,7 @@ def language_of(*texts: str) -> str | None:
 
 def _language_of(text: str) -> str | None:
     kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-    # a text in a different script may quote a name in this one
+    # a text in a different script may quote a name in this script
     if kana + han > len(_SPACED_WORD.findall(text)):
         return "ja" if kana else "zh"
     words = _WORD.findall(text.casefold())
@@ -291,7 +291,7 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """Return the language of a bare yes or no: that of the hints, or the only one that has it."""
+    """Return the language of a bare yes or no: the hints' language, or the only one with it."""
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

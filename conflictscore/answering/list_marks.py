@@ -11,7 +11,7 @@ _BULLET = re.compile(
     r"|[*_]{0,3}(?:claim|fact|statement|[cf](?=\d))\s{0,3}#?\d{1,3}[.):][*_]{0,3}\s+)",
     re.IGNORECASE,
 )
-# Numbers of list items, such as "3.", "(3)", "#3", "**3.**" and a keycap, also as headings.
+# Numbers of list items, such as "3.", "(3)", "#3", "**3.**" and keycaps; they may also be headings.
 _NUMBER = re.compile(
     r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
     r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?:(?<=#\d)|(?<=#\d\d)|(?<=#\d\d\d))\s+)(?=\S)"
@@ -40,11 +40,11 @@ _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 # A line that is bold as a whole, such as a heading.
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")
 FULL_STOP = re.compile(r"[.!?。\uff01\uff1f।][\"'”’»)\]*_]{0,3}$")
-_BULLETS = 4  # maximum bullets and numbers before a text, since models combine them
-_HEADING_CHARS = 120  # a longer line in bold is a sentence, not a heading
-_TITLE_WORDS = 4  # maximum number of words of a short title
-_DEPTHS = 12  # maximum depth of nested lists
-_ALIGNMENT = 1  # maximum difference in indentation at the same depth, as between " 9." and "10."
+_BULLETS = 4  # Maximum bullets and numbers before a text; models combine them.
+_HEADING_CHARS = 120  # A longer line in bold is a sentence, not a heading.
+_TITLE_WORDS = 4  # Maximum number of words of a short title.
+_DEPTHS = 12  # Maximum depth of nested lists.
+_ALIGNMENT = 1  # Maximum difference in indentation at the same depth, as between " 9." and "10."
 
 
 class ReplyLine(NamedTuple):
@@ -56,7 +56,7 @@ class ReplyLine(NamedTuple):
     mark: str
     """The kind of mark: one of ``_NUMBERINGS``, "#" for a numbered title, else the bullet.
 
-    It is empty if there is no mark.
+    The kind is empty if there is no mark.
     """
     apart: bool
     """Whether a blank line comes before it."""
@@ -82,9 +82,8 @@ class ReplyLine(NamedTuple):
     def heads(self, after: "ReplyLine") -> bool:
         """Return whether the line is the title of a list that begins with the next line.
 
-        That list must be indented further, or have marks of a different kind. A sentence that
-        ends in a full stop is not a title, unless it is short and bold and the next line is not
-        bold.
+        The list must be indented further, or have marks of a different kind. A sentence that ends
+        in a full stop is not a title, unless it is short and bold and the next line is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:
@@ -176,7 +175,7 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
 
 
 def _over_nested_lists(numbers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the indentations and numbers, with 0 for each line whose next line is not deeper."""
+    """Return the indentations and numbers; the number is 0 unless the next line is deeper."""
     depths_after = [indent for indent, _ in numbers[1:]]
     return [
         (indent, number if after > indent + _ALIGNMENT else 0)
@@ -235,7 +234,7 @@ def _counting(
 
 
 def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[list[int]]:
-    """Yield the lines of each sequence; with several sequences, skip any that is a single name."""
+    """Yield the lines of each sequence; if there are several, skip those with just one name."""
     for run in runs:
         if len(runs) == 1 or len(run.places) > 1 or run.places[0] not in names:
             yield run.places

@@ -1,9 +1,9 @@
-"""Recognition of claims about the answer itself ("The answer is about a lamp").
+"""Recognises claims about the answer itself ("The answer is about a lamp").
 
-Small models list such sentences among the claims of an answer. They say nothing about the world, so
-no document can support or contradict them. A claim that only reports a statement ("The passage
-states that the lamp was lit in 1874") is replaced by the statement. Time is linear in the length
-of the claim.
+Small models list such sentences among the claims of an answer. Such sentences say nothing about the
+world, so no document can support or contradict them. A claim that only reports a statement ("The
+passage states that the lamp was lit in 1874") is replaced by the statement. Time is linear in the
+length of the claim.
 """
 
 import re
@@ -64,14 +64,14 @@ _DESCRIBES = re.compile(
 )
 _NEXT_CLAUSE = re.compile(r"[,;]\s(?:(?:and|but|und|aber|et|mais|y|pero)\s)?(?=\w)")
 _WORD = re.compile(r"[^\W\d_]+")
-_SUBJECT_CHARS = 80  # longer than any subject that the pattern matches
+_SUBJECT_CHARS = 80  # no subject that the pattern matches is longer
 
 # A statement with one of these subjects cannot be understood without the sentence before it.
 _PRONOUN = re.compile(
     r"(?:it|he|she|they|this|these|those|es|er|sie|dies|il|elle|ils|elles|cela|ello|\u00e9l|ella)\b",
     re.IGNORECASE,
 )
-_LEAST_WORDS = 3  # minimum words of a reported statement
+_LEAST_WORDS = 3  # Minimum words of a reported statement.
 _NESTED = 3  # "The answer says that the passage states that …"
 _ENDS = " \t\n'\"\u201c\u201d\u00bb\u00ab"
 
@@ -79,10 +79,10 @@ _ENDS = " \t\n'\"\u201c\u201d\u00bb\u00ab"
 def about_the_world(claim: str, *texts: str) -> str | None:
     """Return what a claim says about the world; None if it only describes the answer.
 
-    A claim describes the answer if its subject is the answer, a passage or the question, a verb
-    such as "states" or "is about" follows at once, and neither the answer nor its question, which
-    are the ``texts``, uses the same noun. So "The passage through the Alps opened in 1905" remains
-    a claim.
+    A claim describes the answer if its subject is the answer, a passage or the question, followed
+    directly by a verb such as "states" or "is about". A claim does not count as such if the answer
+    or its question (the ``texts``) uses the same noun. So "The passage through the Alps opened in
+    1905" remains a claim.
     """
     subject = _SUBJECT.match(_same_length(claim[:_SUBJECT_CHARS]))
     if subject is None:

@@ -1,4 +1,4 @@
-"""Functions that find the words for what a question asks, and compare claims with these words.
+"""Functions that find the words for what a question asks, and look for them in claims.
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.
@@ -13,9 +13,9 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.answering.word_lists import STEM
 from conflictscore.scripts import word_set
 
-_LEAST_STEM = 3  # stems of at most this many letters keep their ending
-_MOST_COMPARED = 2000  # maximum characters of a statement to read, to keep the time linear
-_MOST_MATCHED = 80  # maximum words of a statement; comparing two statements takes quadratic time
+_LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
+_MOST_COMPARED = 2000  # Maximum characters of a statement to read, to keep the time linear.
+_MOST_MATCHED = 80  # Maximum words of a statement; comparing two statements takes quadratic time.
 _WORD = re.compile(r"\w+")
 # Words by which a question asks for the present state.
 _CURRENT = re.compile(
@@ -31,7 +31,7 @@ _KINDS_OF_ANSWER = word_set(
 )
 """Stems of the words in a question that an answer need not repeat."""
 # Irregular verbs that are common in reports of events and states. Other irregular verbs are
-# compared as they are written.
+# compared in their written form.
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (
@@ -117,7 +117,7 @@ def _without_ending(term: str) -> str:
 
 
 def predicate_terms(question: str, claim: str) -> frozenset[str]:
-    """Return base forms of the words that name what a question asks for and that the claim has.
+    """Return the base forms of words that name what a question asks for, if the claim has them.
 
     For "When was the Ostrow paper mill opened?" this is only "open". Three kinds of words are left
     out: names, words that accompany a name in both the claim and the question, and words that

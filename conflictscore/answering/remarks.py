@@ -33,7 +33,7 @@ A longer clause also says something else. The limit was chosen by hand.
 _MOST_CLOSING_WORDS = 24
 """Maximum words in a sentence that offers further help, which may have two clauses ("If you have
 more questions, feel free to ask"); chosen by hand."""
-# Words for the fact that a source does not mention something.
+# Words that say that a source does not mention something.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
     r"|address|indicate|tell|contain|provide|cover)",

@@ -31,9 +31,10 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 def differs_in_order(statement: str, rival: str) -> bool:
     """Return whether two statements differ in meaning because of the positions of shared words.
 
-    They do in three cases. First, different words of direction precede the same word. Second, a
-    name is an owner in only one of the statements. Third, two names change places while the voice
-    (active or passive) stays the same, or the names keep their places while the voice differs.
+    Their meanings differ in three cases. First, different words of direction precede the same word.
+    Second, a name is an owner in only one of the statements. Third, two names change places while
+    the voice (active or passive) stays the same, or the names keep their places while the voice
+    differs.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
@@ -114,6 +115,6 @@ class _Roles(NamedTuple):
 
 
 def _is_preposition(match: re.Match[str]) -> bool:
-    """Return whether a word is a preposition; capitalised words within a statement are names."""
+    """Return whether a word is a preposition; a capitalised word within a statement is a name."""
     in_lower_case = not match["word"][0].isupper()
     return match["word"].casefold() in _PREPOSITIONS and (in_lower_case or match.start() == 0)

@@ -31,7 +31,7 @@ _FUNCTION_WORDS = word_set(
     their them then there these they this those to too under until up was we were what when where
     which while who whom whose why will with would you your said says according also"""
 )
-"""Function words of English only.
+"""English function words.
 
 In other languages, every word counts as informative, so fewer answers count as the same.
 """
@@ -56,7 +56,7 @@ _MOST_COMPARED = 2000  # maximum characters of a statement to read; sentences ar
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )
-# Words for the fact that a source lacks something.
+# Words that say that a source lacks something.
 _DENIED = (
     r"\b(?:do|does|did|is|are|was|were|can|could|has|have)(?: not|n['\u2019]t) (?:\w+ ){0,2}"
     r"(?:say|state|mention|specif|provide|contain|give|tell|indicate|include|discuss|address|answer"
@@ -91,7 +91,7 @@ _FRAMED = re.compile(
     r"[.!]?\s{0,8}",
     re.IGNORECASE | re.DOTALL,
 )
-# Stems of the words of the frame. A stem has at most six letters.
+# Stems of the words that frame the statement. A stem has at most six letters.
 _OF_THE_FRAME = frozenset(["statem", "claim"])
 _ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
 _OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])
@@ -147,14 +147,15 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
 def same_answer(first: str, second: str, question: str) -> bool:
     """Return whether two statements give the same answer to a question.
 
-    They do if one statement contains all the informative words that the other adds to the question,
-    and the values of the two agree. So "in 1874" is the same as "on 14 October 1874", and "1.2 km"
-    the same as "1,200 m".
+    The answers are the same if one statement contains all the informative words that the other adds
+    to the question, and their values agree. So "in 1874" is the same as "on 14 October 1874", and
+    "1.2 km" the same as "1,200 m".
 
-    They do not if only one of them denies, if two names are swapped, if a word of direction differs
-    ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida Reeve's sister"). If
-    the question offers a choice ("Is it red or green?"), they must not choose different options. If
-    a statement adds nothing to the question, only another such statement gives the same answer.
+    The answers differ if only one of the statements denies, if two names are swapped, if a word of
+    direction differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida
+    Reeve's sister"). If the question offers a choice ("Is it red or green?"), they must not choose
+    different options. If a statement adds nothing to the question, only another such statement
+    gives the same answer.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
@@ -213,7 +214,7 @@ def _side_of(statement: str, question: str) -> str | None:
 
 
 def _repeats(reply: str, question: str) -> bool:
-    """Return whether a reply only repeats its question; choosing one of two options does more."""
+    """Return whether a reply only repeats its question; a choice between options does more."""
     if _outside(reply, question) or values_beyond(reply, question):
         return False
     return _side_of(reply, question) is None

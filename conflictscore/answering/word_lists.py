@@ -7,7 +7,7 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Length of the prefix that makes two words count as the same, such as "opened" and "opening"."""
+"""Words that share a prefix of this length count as the same, such as "opened" and "opening"."""
 _LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
 
 # English endings that may differ between two forms of a word.
@@ -20,7 +20,8 @@ _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
 """Matches the negation in English "isn't" and "can't" and in French "n'est"."""
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(
-    # Chinese, except in "but", "not only", "different", "unless", "very", "Africa", "future"
+    # Chinese denials, except in the words for "but", "not only", "different", "unless", "very",
+    # "Africa", "future"
     "\u4e0d(?![\u8fc7\u904e\u4ec5\u50c5\u4f46\u540c\u65ad\u65b7\u4e45\u5c11])|\u6ca1|\u6c92"
     "|\u65e0(?!\u8bba)|\u7121(?!\u8ad6)|\u672a(?![\u6765\u4f86])|\u975e(?![\u5e38\u6d32])|\u5426"
     # Japanese

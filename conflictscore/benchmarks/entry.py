@@ -36,21 +36,22 @@ class Entry(NamedTuple):
     open: "Callable[..., Benchmark]"
     """A function that opens the benchmark.
 
-    Its arguments are the data file, the form and the seed. The ``flags`` follow as keyword
-    arguments.
+    The function's arguments are the data file, the form and the seed. The ``flags`` follow as
+    keyword arguments.
     """
     judged_by: str = ""
     """The first free-form measure that a model judges; empty if no measure needs a model."""
     methods: tuple[str, ...] = COMMON_METHODS
     """The names of the methods for the help text.
 
-    They equal ``Benchmark.offered``, which cannot be read before the benchmark's data is there.
+    The names equal ``Benchmark.offered``, which cannot be read before the benchmark's data is
+    available.
     """
     several: bool = False
     """Whether the data may come from several sources.
 
-    If so, the benchmark is opened with a list of strings. Each string is a file path, which may
-    have a format name in front of it.
+    If so, the benchmark is opened with a list of strings. Each string is a file path, optionally
+    preceded by a format name.
     """
     flags: Mapping[str, str] = {}
     """The help text of each option that only this benchmark has, by the name of the option.
@@ -69,7 +70,7 @@ class Entry(NamedTuple):
     tables: "Callable[[Figures], Sequence[Card]] | None" = None
     """A function that makes the benchmark's own tables from the figures of a run.
 
-    It returns no tables if the run belongs to a different benchmark.
+    The function returns no tables if the run belongs to a different benchmark.
     """
     result_tables: "Callable[[Sequence[QuestionResult]], Sequence[Card]] | None" = None
     """A function that makes additional tables from the results of the individual questions."""

@@ -48,7 +48,7 @@ class RatedSet(NamedTuple):
     scale: tuple[str, ...]
     """The possible ratings, from worst to best.
 
-    In shares of correct answers, only the best rating counts as right.
+    In the share of correct answers, only the best rating counts as correct.
     """
     answers: tuple[RatedAnswer, ...]
     rate: Callable[[RatedAnswer, Judge], Awaitable[JudgeRating]]
@@ -97,7 +97,7 @@ class RatingAgreement(Record):
     The Wilson interval of this share assumes that answers are independent.
     """
     agreement_by_question: Interval
-    """The same share, with an interval computed by resampling questions."""
+    """The share of equal ratings, with an interval computed by resampling questions."""
     commonest: Proportion
     """The agreement of a judge that always gives the annotators' most frequent rating."""
     kappa: float | None
@@ -114,9 +114,9 @@ class RatingAgreement(Record):
     """The share of a true difference between two methods that remains in the judge's ratings.
 
     The difference is between the methods' shares of correct answers. The retained share equals the
-    judge's true positive rate minus its false positive rate. If it is d, a study with this judge
-    needs 1 / d² times as many questions as a study with annotators. If d is 0, the judge's ratings
-    show no difference.
+    judge's true positive rate minus its false positive rate. If the retained share is d, a study
+    with this judge needs 1 / d² times as many questions as a study with annotators. If d is 0, the
+    judge's ratings show no difference.
     """
     differences: tuple[MethodDifference, ...]
     """A comparison of each pair of methods in the file."""

@@ -31,8 +31,8 @@ class Judge:
     async def ask(self, prompt: str, parse: Callable[[str], _V], reply_tokens: int) -> _V:
         """Ask the model, and return its reply as ``parse`` reads it.
 
-        ``parse`` raises a ValueError if it cannot read a reply. In that case, the model is asked a
-        second time.
+        ``parse`` raises a ValueError if it cannot read a reply. If a reply cannot be read, the
+        model is asked a second time.
         """
         return await self.model.ask(
             prompt, parse, prompts=self.prompts, meter=self.meter, max_tokens=reply_tokens

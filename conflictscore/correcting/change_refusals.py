@@ -69,8 +69,8 @@ def refusal(
     the winner and no longer states the loser; a hedge instead states both sides, each supported by
     a document. Third, each further claim that it adds is supported by at least one document. If the
     claim adds a number or several informative words, a document that did not vote for the winner
-    must support it. Unless it states a part of the winner, it must not be contradicted by more
-    documents than support it.
+    must support it. Unless the claim states a part of the winner, it must not be contradicted by
+    more documents than support it.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -117,7 +117,7 @@ def _refusal_of_whole(case: _Case) -> str | None:
     if not better_evidence(before, after):
         return f"its evidence is not better ({_shown(before)} before, {_shown(after)} after)"
     if case.change.action is not RevisionAction.REPLACE:
-        return None  # any other action takes back what the answer stated, and states nothing new
+        return None  # any other action retracts what the answer stated, and states nothing new
     if not case.new:
         return _CLAIMS_NOTHING
     if not any(claim.supports for claim in case.trusted):
@@ -214,7 +214,8 @@ def _misstated(
         or _says_in_another_language(after, rival, own, new)
     ):
         return f"it does not say what the evidence settled: “{rival.statement}”"
-    # only the same text: a claim that gives the winner in more detail may also restate the loser
+    # only an identical claim counts: a claim that gives the winner in more detail may also restate
+    # the loser
     if any(text == own.statement for text in texts):
         return f"it still says “{own.statement}”"
     return None
@@ -239,12 +240,12 @@ def _says_in_another_language(
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
     """Return why a passage is refused as a report of both sides; None if it is accepted."""
-    other_word = opposite(before, look.question)  # "No." if this is "Yes."
+    other_word = opposite(before, look.question)  # "No." for "Yes."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
             return f"no document supports “{side.claim.text}”, which it names as one side"
-        # the answer's own side is its passage, whose words differ from the claim; it may be cited
+        # the answer's own side is worded as in its passage, which may contain citations
         words = side.claim.text if place else _CITED.sub(" ", before)
         # in a hedge of a bare yes or no, the other side is its opposite
         if place and other_word is not None and look.decision == "hedge":
@@ -275,7 +276,7 @@ def _is_stated_by(text: str, look: SecondLook) -> bool:
 
 
 def _is_part_of(claim: ClaimEvidence, look: SecondLook) -> bool:
-    """Return whether a claim states part of the winner and has a supporter that votes for it."""
+    """Return whether a claim states part of the winner, and a voter for the winner supports it."""
     winner = look.counterpart
     part = same_answer(claim.claim.text, winner.statement, look.question)
     return part and not set(winner.votes).isdisjoint(claim.supports)

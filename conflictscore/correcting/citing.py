@@ -31,8 +31,8 @@ class _Citation(NamedTuple):
 
     start: int
     end: int
-    form: str  # "number", "word" or "link"
-    documents: tuple[int, ...]  # empty if it names no document of the run
+    form: str  # "number", "word" or "link".
+    documents: tuple[int, ...]  # Empty if it names no document of the run.
     word: str = ""
 
 
@@ -42,7 +42,7 @@ def cites(passage: str, documents: Sequence[Document]) -> bool:
 
 
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
-    """Return whether a passage cites documents as "[number]", and they all support a statement."""
+    """Return whether a passage cites documents as "[number]" and they all support a statement."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
     cited_numbers = {number for each in numbers for number in each.documents}
     return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}

@@ -39,8 +39,9 @@ Two passages allow for the claim and a sentence that introduces it. In a longer 
 must have overlooked other claims, so the only listed claim may not answer the question.
 """
 _AROUND_CHARS = 1500
-"""Number of characters of the preceding text that the model sees when it rewrites a passage. This
-text shows the style, and the nouns that the passage's pronouns refer to."""
+"""Number of characters of the preceding text that the model sees when it rewrites a passage. The
+preceding text shows the style, and the nouns that the passage's pronouns refer to.
+"""
 _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 """Lower and upper limit for the reply tokens of a rewritten passage, which may be one sentence
 longer than the old passage."""
@@ -251,7 +252,7 @@ def _in_wrong_form(
 def _stands_elsewhere(
     text: str, dispute: _Dispute, answer: str, looks: Sequence[SecondLook]
 ) -> bool:
-    """Return whether a passage makes no other claim and a different passage says the same.
+    """Return whether a passage makes no other claim, and a different passage makes the same claim.
 
     Such a passage can be removed. A passage that describes a dispute is never removed.
     """

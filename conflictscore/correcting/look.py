@@ -94,7 +94,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _look_by_wording(
     claim: ClaimEvidence, passage: str, looking: Looking
 ) -> SecondLook | None:
-    """Return a look that replaces a claim by its plain rival; None if no plain rival wins.
+    """Return a look that replaces a claim with its plain rival; None if no plain rival wins.
 
     Only embedded models need this. A capable judge sees the difference, and also sees whether the
     documents are about something else.
@@ -128,9 +128,9 @@ async def _weighing_of(
 ) -> Weighing | None:
     """Weigh two sides if the votes leave the dispute open; return None if the votes decide it.
 
-    Embedded models cannot weigh evidence. If they are used, the look instead searches for a
-    document that says that its statement replaces the statement of the other side. It does so even
-    after a clear vote, since such a document may be on the losing side.
+    Embedded models cannot weigh evidence. If embedded models are used, the look instead searches
+    for a document that says that its statement replaces the statement of the other side. The look
+    does so even after a clear vote, since such a document may be on the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -268,7 +268,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """Return a look's related answers; of those with labels, only the ones in ``things``."""
+    """Return a look's related answers, but labelled answers only if they are in ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 

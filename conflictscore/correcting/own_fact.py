@@ -1,11 +1,11 @@
 """Tests, by words, whether an embedded reader's answer is about the fact that a claim states.
 
 The reader is the model that answers a question from a document. A small reader answers every
-question, whatever the document says. If it is asked when a mine was closed, it turns "opened in
-1887" into "closed in 1887". A small labeler does not notice such an error. In 84 test statements,
-the value of one fact is attributed to a different fact. The bundled encoder labels 51 of these
-statements as supported, and the mean of both encoders labels 41 as supported. So the document must
-contain the words of the claim's question.
+question, whatever the document says. If a small reader is asked when a mine was closed, it turns
+"opened in 1887" into "closed in 1887". A small labeler does not notice such an error. In 84 test
+statements, the value of one fact is attributed to a different fact. The bundled encoder labels 51
+of these statements as supported, and the mean of both encoders labels 41 as supported. So the
+document must contain the words of the claim's question.
 """
 
 import re
@@ -33,7 +33,7 @@ _OTHER_SCALE, _OTHER_NUMBER = 10.0, 3.0
 their units, and of the bare numbers. Of 201 pairs of quantities in the corpus that contradict each
 other, 12 exceed the first ratio. In all but one of these, the numbers are nearly equal, or one text
 is read in two ways ("€412 million" and "391" in a table)."""
-_SECONDS_A_YEAR = 365.25 * 86400  # years have a dimension of their own, since months do not divide
+_SECONDS_A_YEAR = 365.25 * 86400  # years are not converted to months, whose lengths differ
 _MONTH = "(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]{0,7}"
 # Words by which a sentence says that a quantity holds only in some cases, held in the past, or may
 # hold in the future.
@@ -47,7 +47,7 @@ _LIMITED = re.compile(
     rf"|from {_MONTH} (?:to|until|till|through) {_MONTH})\b",
     re.IGNORECASE,
 )
-# Words that may introduce, in such a sentence, what holds in general or at present.
+# Words that, in such a sentence, may introduce a general or current statement.
 _GENERAL = re.compile(
     r"\b(?:now|today|currently|otherwise|normally|jetzt|heute|sonst|maintenant|aujourd['\u2019]hui"
     r"|actuellement|sinon|ahora|hoy|adesso|oggi|agora|hoje)\b",
@@ -65,10 +65,10 @@ _PRESENT = re.compile(
 
 
 def question_for_value(claim: str, question: str, *more: str) -> str | None:
-    """Turn a claim into a question about a value, if only this value is new to the user's question.
+    """Turn a claim into a question about its value, if it adds only this value to the question.
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
-    has no such value, or several, or if it is not in English. If neither the claim nor the question
+    adds no value, or several, or if it is not in English. If neither the claim nor the question
     reveals the language, ``more`` texts, such as the documents, decide.
     """
     # the words put into the question ("how many") are English
@@ -90,7 +90,7 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
     """Return whether a different part of the answer already contains the value of a rival.
 
-    If so, the rival's value belongs to a different fact, which the answer already states.
+    In that case, the rival's value belongs to a different fact, which the answer already states.
     """
     new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
     if new_values:
@@ -134,8 +134,8 @@ def holds_only_in_part(document: Document, rival: str, claim: str, question: str
     """Return whether a document states a rival's quantity only for other cases or a different time.
 
     "When it rains, the limit is 30 km/h" does not contradict "The limit is 50 km/h", and "In 1985,
-    the school had 90 pupils" does not contradict "The school has 240 pupils". A sentence with a
-    date, as a rival, is not examined.
+    the school had 90 pupils" does not contradict "The school has 240 pupils". A rival sentence with
+    a date is not examined.
     """
     context = f"{claim} {question}"
     own_values = values_in(context)
@@ -222,7 +222,7 @@ def tells_own_fact(
     if claim_question != question:
         apart = base_forms(telling_terms(claim_question)) & base_forms(telling_terms(claim))
         apart -= base_forms(telling_terms(question))
-        # half, since the document may use other words for the same thing; chosen by hand
+        # half suffices, since the document may use other words for the same thing; chosen by hand
         return _has_numbers(terms, apart) and 2 * len(apart & terms) >= len(apart)
     fact = predicate_terms(claim_question, claim)
     if behind:

@@ -158,7 +158,7 @@ def _names_in(text: str) -> frozenset[str]:
 
 
 def _is_amount_of(claim: str, change: _Repetition, question: str) -> bool:
-    """Return whether the value is what a claim says, not a part of a name or of a description.
+    """Return whether a claim asserts a value, and does not use it in a name or description.
 
     A date may be the date of a different event, so it is not an amount. A claim may have a date,
     but no second amount, since both may be the ends of a range.

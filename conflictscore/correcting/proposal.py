@@ -69,9 +69,9 @@ async def propose(
 ) -> NewPassage:
     """Take a second look at each disputed claim of a passage, and rewrite the passage accordingly.
 
-    The looks run concurrently. First, winners are put into the passage. This is done by changing
-    the span that differs or by replacing the sentence; if neither works, a model is asked to
-    rewrite the passage. Two claims whose winners replace the same span count as one correction.
+    The looks run concurrently. First, winners are put into the passage. A winner is inserted by
+    changing the span that differs or by replacing the sentence; if neither works, a model is asked
+    to rewrite the passage. Two claims whose winners replace the same span count as one correction.
     Then an explanation is added if a dispute is unsettled, or if several things have the same name.
     Only one explanation is added, since a second one would overwrite the first.
     """

@@ -1,9 +1,9 @@
 """Asks each document separately for its answer, so that the sides do not affect each other.
 
-A reader is a model that answers a question from one document. It does not see the earlier answer or
-other documents, since models tend to repeat an answer that they see. Its prompt does not offer "not
-stated" as a reply, since models would use that reply too often. Invented answers are rejected
-later.
+A reader is a model that answers a question from one document. A reader does not see the earlier
+answer or other documents, since models tend to repeat an answer that they see. A reader's prompt
+does not offer "not stated" as a reply, since models would use that reply too often. Invented
+answers are rejected later.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -77,8 +77,8 @@ async def related_answers(
 ) -> tuple[Related, ...]:
     """Classify each answer by its relation to the claim, in the same order.
 
-    A capable judge needs one call for all answers. It sees at most six; the others, which were
-    given by the fewest documents, count as NOTHING.
+    A capable judge needs one call for all answers. The judge sees at most six answers; the others,
+    which were given by the fewest documents, count as NOTHING.
 
     Raises:
         ProviderError: The judge failed, or its reply could not be read.

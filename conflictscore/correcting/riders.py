@@ -2,7 +2,7 @@
 
 Besides an answer, a document may contain an instruction, an offer or an unrelated statement that no
 other document supports. So a correction uses only those clauses of a rival that answer the claim's
-own question. It uses the title of a source only if the title is just a name.
+own question. A correction uses the title of a source only if the title is just a name.
 
 The time of every function is linear in the length of its text.
 """
@@ -16,13 +16,13 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.scripts import word_set
 
-_QUESTION_CHARS = 2000  # maximum characters of a question to read
-_ENUMERATED_WORDS = 2  # maximum words of a list item, such as "dark blue" in "red and dark blue"
-_ENUMERATED_CHARS = 24  # maximum characters of such a list item
-_UNSPACED_CHARS = 6  # the same limit in characters, for a script without spaces between words
+_QUESTION_CHARS = 2000  # Maximum characters of a question to read.
+_ENUMERATED_WORDS = 2  # Maximum words of a list item, such as "dark blue" in "red and dark blue".
+_ENUMERATED_CHARS = 24  # Maximum characters of such a list item.
+_UNSPACED_CHARS = 6  # Maximum characters of a list item in a script without spaces between words.
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
-_TITLE_WORDS = 6  # a longer title is likely to be a statement
-_UNSPACED_TITLE = 4  # most characters of a title in a script without spaces between words
+_TITLE_WORDS = 6  # A longer title is likely to be a statement.
+_UNSPACED_TITLE = 4  # Maximum characters of a title in a script without spaces between words.
 _PARENTHESIS = re.compile(
     "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
 )
@@ -69,7 +69,7 @@ _DUTY = word_set(
     " recommended advised muss müssen soll sollen sollte sollten"
     " darf dürfen doit doivent faut peut peuvent debe deben puede pueden deve devono devem può"
 )
-# Words of instructions.
+# Words that occur in instructions.
 _ORDERED = word_set(
     "must should shall ought please müssen muss sollen sollte bitte doit doivent faut debe deben"
     " deve devono devem moet moeten"
@@ -115,7 +115,7 @@ _CLAIMED = word_set(
 )
 """Further words that make a title a statement, for example about its own reliability."""
 _TITLE_LOWER = word_set(
-    # words between the words of a name
+    # words that may occur within a name
     "a an the of for in on at by to from with and or vs de la le les des du d el los las y en der"
     " die das und von vom zu zur zum im am für e di del della dei il lo da do dos van het voor aan"
     " et au aux sur dans pour på og och av"
@@ -184,9 +184,9 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 def is_name(title: str, *, of_file: bool = False) -> bool:
     """Return whether a title is a short name, without a statement, an instruction or an amount.
 
-    A name can contain years. Since a statement can be in any language, a name of several words is
-    in ASCII, and its words are capitalised, apart from words such as "of" and usual words of titles
-    such as "report". These restrictions do not apply to file names (``of_file``).
+    A name can contain years. A statement can be in any language, so a name of several words must be
+    in ASCII, and its words must be capitalised, except for words such as "of" and usual words of
+    titles such as "report". The restrictions on names do not apply to file names (``of_file``).
     """
     title = unicodedata.normalize("NFKC", without_invisibles(title))
     words = _words(title)
@@ -281,8 +281,9 @@ def _is_rider(
 def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
     """Return whether a clause is nothing but an instruction.
 
-    This is so if it contains a word of duty such as "must", or if it has no word in common with the
-    claim and the question. "Open since 1874" begins with the verb "open" but is not an order.
+    A clause is an instruction if it contains a word of duty such as "must", or if it has no word in
+    common with the claim and the question. "Open since 1874" begins with the verb "open" but is not
+    an order.
     """
     has_duty_word = not _ORDERED.isdisjoint(_words(text))
     is_foreign = telling_terms(text).isdisjoint(known_terms)
@@ -290,7 +291,7 @@ def _is_order_alone(text: str, known_terms: frozenset[str]) -> bool:
 
 
 def _is_further(text: str, known_terms: frozenset[str]) -> bool:
-    """Return whether a clause says something new other than a name, a number or a list item."""
+    """Return whether a clause says something new apart from a name, a number or a list item."""
     if not telling_terms(text) - known_terms:
         return False
     if _is_ordered(text, known_terms):

@@ -60,8 +60,8 @@ class Rivals(NamedTuple):
         evidence: The labels of the claim, followed by those of its rivals.
         given_by: The documents that gave each statement when they were queried separately.
         dropped: Replies that are not answers.
-        related: Answers that are not rivals. Those about other things with the same name have
-            labels.
+        related: Answers that are not rivals. Answers about other things with the
+            same name have labels.
         thing: The name of the thing that the claim is about; empty if no other thing has the same
             name.
         corrects: Indices of the rivals whose document is better informed than the others in the
@@ -84,7 +84,7 @@ class Rivals(NamedTuple):
 
 
 class _Rival(NamedTuple):
-    """A rival, and the answers that become identical to it if they are worded like the claim."""
+    """A rival, and the answers that become identical to it when reworded like the claim."""
 
     statement: str
     answers: tuple[Related, ...]
@@ -238,9 +238,9 @@ def _namesakes(
 ) -> list[Related]:
     """Return the answers about other things of the same name that the new answer should explain.
 
-    There are none if the question, the answer or the claim already says which thing is meant. The
-    value that the question asks for does not identify the thing. For example, "Ada Lowe drew the
-    map" does not say that the thing meant is Ada Lowe's map.
+    No answer is returned if the question, the answer or the claim already says which thing is
+    meant. The value that the question asks for does not identify the thing. For example, "Ada Lowe
+    drew the map" does not say that the thing meant is Ada Lowe's map.
     """
     stated_terms = telling_terms(looking.answer) | telling_terms(claim)
     if span := answer_span(claim, claim_question):

@@ -47,7 +47,7 @@ def evidence_behind(
 
 
 def passage_near(statement: str, document: Document) -> str:
-    """Return the part of a document around the sentences closest to a statement in their words."""
+    """Return the part of a document around the sentences whose words are closest to a statement."""
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))

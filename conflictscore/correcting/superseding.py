@@ -3,9 +3,9 @@
 Embedded models are too small to weigh two sides. But a document that corrects or replaces a
 different statement says so in a few words near its value, and a labeler can judge whether the
 document supports "A was replaced by B". If only one side has such a document, that settles a
-dispute that the vote left open. It also prevents a claim from being outvoted by a statement that
-the claim replaced. A rival with such a document still needs as much support as the claim, since
-anyone can write "correction" at the top of a page.
+dispute that the vote left open. Such a document also prevents a claim from being outvoted by a
+statement that the claim replaced. A rival with such a document still needs as much support as the
+claim, since anyone can write "correction" at the top of a page.
 """
 
 import re
@@ -29,8 +29,8 @@ from conflictscore.records import (
 # Characters that are searched before and after the passage with the value: a sentence or two. Words
 # of correction further away are likely to be about something else.
 _AROUND = 240
-_COMPARED = 60  # characters of that passage used to locate it in the document
-_MOST_STATED = 300  # maximum number of characters of a statement in the claim to label
+_COMPARED = 60  # Number of characters by which a passage is located in the document.
+_MOST_STATED = 300  # Maximum number of characters of a statement in the claim to label.
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -46,8 +46,8 @@ _SAYS_SO = re.compile(
     r"|ne plus|remplace|rectificatif|jusqu'ici|ya no|sustituye|corrección|finora|non più|rettifica)"
     rf"\b|\b(?:from|as of|as from|since|effective|starting|with effect from)"
     rf" (?:\w{{1,9}} )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}\b|{_MONTH}\b(?! onwards?\b))"
-    # This excludes "from May to September", which is a season, and "the pages from August onward",
-    # which may describe past events. "From 1 August onward" is a rule.
+    # The pattern excludes "from May to September", which is a season, and "the pages from August
+    # onward", which may describe past events. "From 1 August onward" is a rule.
     r"(?! ?(?:to|until|till|through|[-\u2013]) )"
     r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
     r"|\bab (?:dem )?\d{1,2}\. ?\w",
@@ -73,7 +73,7 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """Return the side that replaced the other, if documents say so of one side only; else None.
+    """Return the side that replaced the other, if documents say so of only one side; else None.
 
     Raise ProviderError if no such statement could be labelled.
     """

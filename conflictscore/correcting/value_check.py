@@ -29,7 +29,9 @@ _QUESTIONS: Mapping[str, str] = {
     "pt": "O que é exatamente “{value}” neste documento, e de quê?",
     "nl": "Wat is „{value}” precies in dit document, en waarvan?",
 }
-"""The opposite question by language; English for other languages, which the readers understand."""
+"""The opposite question by language. For any other language, the English question is used, which
+the readers understand.
+"""
 
 
 async def is_misread(look: SecondLook, looking: Looking) -> bool:

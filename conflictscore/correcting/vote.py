@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
 
-_LEAST_SUPPORT = 0.4  # minimum P(SUPPORTS) at which a document votes for a statement
-_LEAST_LEAD = 0.1  # minimum lead over the P(SUPPORTS) of every other statement
+_LEAST_SUPPORT = 0.4  # Minimum P(SUPPORTS) at which a document votes for a statement.
+_LEAST_LEAD = 0.1  # Minimum lead over the P(SUPPORTS) of every other statement.
 _WITNESSES = 2
 """Number of independent documents that a change needs; one alone is too often wrong or forged."""
 

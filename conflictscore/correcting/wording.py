@@ -23,13 +23,14 @@ _MOST_TOKENS = 80  # maximum tokens of a statement to compare; a comparison take
 _MOST_CHARS = 400
 """Maximum length, in characters, of a span to search for.
 
-At each position of a text, comparing the span may take time in proportion to its length.
+At each position of a text, comparing the span may take time proportional to the length of the span.
 """
 ENDS = " .!\u3002"
 _STOPS = ".!?\u3002"
 _MOST_PASSED_OVER = 2
-"""Maximum number of informative words of a new passage that its claims may omit. They must not omit
-a number. A model rewords claims, so one or two missing words may be synonyms."""
+"""Maximum number of informative words of a new passage that its claims may omit. No number may be
+omitted. A model rewords claims, so one or two missing words may be synonyms.
+"""
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400 for 12,400
 
@@ -101,7 +102,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """Replace the answer in a claim with an answer that is only a name or number; else None.
+    """Replace the answer in a claim with another one, if it is a bare name or number; else None.
 
     For the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
     drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides

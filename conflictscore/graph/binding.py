@@ -1,7 +1,7 @@
 """Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph keeps the context that it was built with. It can therefore run on its own, or as a node in
-another graph, without needing that graph's context.
+A graph keeps the context that it was built with. A graph can therefore run on its own, or as a node
+in another graph, without needing that graph's context.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # skips LangChain's search for runnables in each node's source, where there are none
+        # keeps LangChain from searching the node's source for runnables; it contains none
         step.__dict__["deps"] = []
         return step
 

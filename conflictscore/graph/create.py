@@ -76,8 +76,8 @@ def create_self_correcting_rag(
             LangChain chat model. The default is OpenAI's model if ``OPENAI_API_KEY`` is set, and
             the embedded local model otherwise.
         retriever: Any LangChain retriever. The default is the first web search whose environment
-            variables are set (see ``open_retrieval``). None is needed if every question comes with
-            documents.
+            variables are set (see ``open_retrieval``). No retriever is needed if every question
+            comes with documents.
         checkpointer: Any LangGraph checkpointer; each thread is one conversation.
         **settings: See below. ``labeler`` may also be your own labeler, or a function that makes a
             labeler from the judging model and the templates.
@@ -107,8 +107,8 @@ def create_conflict_scorer(
     ``Document``s or mappings ``{"text": …}``. The final state has ``report``, ``attempts``,
     ``notes`` and ``usage``.
 
-    ``judge`` is the model that splits answers and labels evidence. Its default is the same as that
-    of ``model`` in :func:`create_self_correcting_rag`. The errors are also the same.
+    ``judge`` is the model that splits answers and labels evidence. The default and the errors are
+    those of ``model`` in :func:`create_self_correcting_rag`.
     """
     run_settings, models = split_options(settings)
     return build_scoring_graph(

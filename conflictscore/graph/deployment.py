@@ -14,8 +14,8 @@ async def make_graph() -> SelfCorrectionGraph:
 
     ``CONFLICTSCORE_MODEL`` and ``CONFLICTSCORE_BASE_URL`` choose the model. ``CONFLICTSCORE_DOCS``
     (paths, separated as in ``PATH``) names the documents. Without it, the graph uses the first web
-    search whose environment variables are set. If there is none, each question must come with
-    documents.
+    search whose environment variables are set. If there is no such search, each question must come
+    with documents.
     """
     return await in_thread(_graph)
 

@@ -63,7 +63,8 @@ def build_self_correction_graph(
     goes to ``record``. If a correction fails, the run goes to ``justify`` or ``record``. If there
     is no ``context``, each run needs its own from
     :func:`~conflictscore.graph.binding.running_with`. ``checkpointer`` is a LangGraph checkpointer.
-    If it is False, the graph stores nothing in the checkpoints of a surrounding graph.
+    If ``checkpointer`` is False, the graph stores nothing in the checkpoints of a surrounding
+    graph.
     """
     graph = StateGraph[RagState, None, RagInput, RagState](RagState, input_schema=RagInput)
     bound = Binding(graph, context)

@@ -36,7 +36,7 @@ from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The reply field for verdicts: on all claims or, in the brief form, on those not irrelevant."""
+"""The reply field for verdicts; in the brief form, it has none on irrelevant claims."""
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
@@ -45,9 +45,9 @@ _BRIEF_TEMPLATE = "label_per_document_brief"
 _MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
 """Maximum number of claims in a call: in the longer form, and in the brief one.
 
-Models, and small ones above all, make more errors near the end of a long list. At a remote
-endpoint, all claims of a typical answer share a call, since each further call repeats the rules and
-the document. One more claim is allowed if it would otherwise need a separate call. The numbers were
+Models, especially small ones, make more errors near the end of a long list. At a remote endpoint,
+all claims of a typical answer share a call, since each further call repeats the rules and the
+document. One more claim is allowed if it would otherwise need a separate call. The numbers were
 chosen, not measured.
 """
 _ROUNDS = 3
@@ -79,8 +79,8 @@ SCHEMA = {
     "title": "evidence_labels",
     **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
 }
-"""The schema of a reply. It is the same for all calls, since servers cache schemas and a new schema
-is costly. So it does not list the ids; they are checked here instead.
+"""The schema of a reply. The schema is the same for all calls, since servers cache schemas and a
+new schema is costly. So it does not list the ids; they are checked here instead.
 """
 BRIEF_SCHEMA = {
     "title": "evidence_labels",

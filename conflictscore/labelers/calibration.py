@@ -48,7 +48,7 @@ UNCALIBRATED = Calibration(temperature=1.0, fitted_on="nothing")
 
 
 class FittedCalibration(BaseModel):
-    """A calibration with the one model for which it was fitted and is valid."""
+    """A calibration with the model that it was fitted for; it is valid for no other model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -26,8 +26,8 @@ class Thresholds(NamedTuple):
     """The minimum score (0 to 1) at which a cheap verdict counts, for each label.
 
     At or above the default thresholds, three in four of the bundled NLI model's SUPPORTS and
-    CONTRADICTS verdicts are correct, and 87 in 100 of its IRRELEVANT verdicts. The latter must be
-    more reliable, since an error would hide a conflict.
+    CONTRADICTS verdicts are correct, and 87 in 100 of its IRRELEVANT verdicts. IRRELEVANT verdicts
+    must be more reliable, since an error would hide a conflict.
     """
 
     supports: float = 0.6
@@ -39,7 +39,7 @@ class Thresholds(NamedTuple):
         """Return the thresholds for an NLI model (a name or folder); ``nli-mpnet`` has its own."""
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
-        # with these, its verdicts are correct as often as the bundled model's
+        # with these thresholds, its verdicts are correct as often as the bundled model's
         return cls(0.6, 0.75, 0.85) if nli_model == NLI_MPNET.name else cls()
 
     @classmethod

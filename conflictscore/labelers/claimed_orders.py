@@ -29,7 +29,7 @@ _ORDER = re.compile(
 
 
 def _begins(stems: str, unspaced: str) -> re.Pattern[str]:
-    """Match words that begin with one of the stems, and the given words of unspaced scripts."""
+    """Return a pattern for words that begin with a stem, and for words of unspaced scripts."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(stems.split())})|{'|'.join(unspaced.split())}")
 
 
@@ -68,10 +68,10 @@ _ADDRESSES = _begins(
 def reads_like_an_order(claim: Claim) -> bool:
     """Return whether a claim may tell the judge how to label.
 
-    The result is true if the claim contains a typical phrase. It is also true if the claim contains
-    two words: one that addresses somebody or includes everything ("must", "each"), and one for what
-    is judged ("claim", "verdict") or for the outcome ("supported"). The words are from about ten
-    languages. For a very long claim, the result is true without a search.
+    The result is true if the claim contains a typical phrase. The result is also true if the claim
+    contains two words: one that addresses somebody or includes everything ("must", "each"), and one
+    for what is judged ("claim", "verdict") or for the outcome ("supported"). The words are from
+    about ten languages. For a very long claim, the result is true without a search.
     """
     if len(claim.text) > _LONGEST_READ:
         return True

@@ -1,7 +1,7 @@
 """Functions that write denials ("It is not true that “…”.") and find the statement denied.
 
-A small NLI model hardly notices the denial, and reads such a claim as the statement in it. So the
-model is asked about the statement instead, and the labels SUPPORTS and CONTRADICTS are swapped.
+A small NLI model often misses the denial, and judges the statement inside it. So the model is asked
+about the statement instead, and the labels SUPPORTS and CONTRADICTS are swapped.
 """
 
 import re

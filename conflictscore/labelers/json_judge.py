@@ -53,7 +53,7 @@ class JsonJudge:
     def __init__(self, model: LanguageModel, prompts: PromptSet) -> None:
         """Make the judge.
 
-        Its rules are in the template ``label_rules_paper`` if the prompt set is ``paper``.
+        The judge's rules are in the template ``label_rules_paper`` if the prompt set is ``paper``.
         Otherwise, they are in ``label_rules`` if the model is local, and in ``label_rules_brief``
         if not.
         """

@@ -21,7 +21,7 @@ _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 # Loaded with the module, since the first reply that needs this may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
 _LABELS = {_plain(one): Label(label) for label, of in _FORMS.items() for one in of.split(",")}
-# A picture before a label, such as a check mark; a cross can only precede a contradiction.
+# A symbol before a label, such as a check mark; a cross can only precede a contradiction.
 _PICTURE = re.compile(
     r"(?P<cross>[✖✗✘❌🚫⛔👎])|[\u2600-\u27bf\u2b1b\u2b1c\u2b55\U0001f300-\U0001faff]"
 )
@@ -36,8 +36,8 @@ _LED = re.compile(
 # Words that may follow a label, as in "supports the claim".
 _LABELLED = re.compile(r"(?:(?:the|this)\s)?claim|to\s(?:the|this)\sclaim|by\sthe\sdocument")
 _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
-"""Labels after which an explanation is allowed. It is not allowed after labels in languages other
-than English, since an explanation could negate such a label in an unknown way.
+"""Labels after which an explanation is allowed. An explanation is not allowed after labels in
+languages other than English, since an explanation could negate such a label in an unknown way.
 """
 # A label that is followed by punctuation and an explanation.
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
@@ -95,7 +95,7 @@ def read_label(answer: str) -> Label:
 
 
 def _pictured(picture: re.Match[str], text: str) -> Label:
-    """Return the label after a picture; raise ValueError for a cross without a contradiction."""
+    """Return the label after a symbol; raise ValueError for a cross without a contradiction."""
     label = read_label(text)
     if picture["cross"] and label is not Label.CONTRADICTS:
         raise ValueError("its label had a cross before it")
@@ -103,7 +103,7 @@ def _pictured(picture: re.Match[str], text: str) -> Label:
 
 
 def label_of(reply: Mapping[str, Any]) -> Label:
-    """Return the label of a verdict: that in ``answer``, or in its only element."""
+    """Return the label of a verdict, from ``answer`` or a field with another usual name."""
     labels = {_label_in(reply["answer"])} if "answer" in reply else set[Label]()
     for name in reply.keys() & ANSWER_ALIASES.keys():
         with suppress(ValueError):  # a field named by an alias may contain anything

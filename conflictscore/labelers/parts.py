@@ -1,8 +1,8 @@
 """Functions that read a document that is too long for one prompt, one part per call.
 
-The parts nearest to the claims are read first, and then the rest in order. The document must be
-read completely, since the decisive line may have no word in common with the claim. If that would
-require too many calls, only the nearest parts are read, and the label records this
+The parts nearest to the claims are read first, and then the remaining parts in order. The document
+must be read completely, since the decisive line may have no word in common with the claim. If that
+would require too many calls, only the nearest parts are read, and the label records this
 (``document_cut``).
 """
 
@@ -43,7 +43,8 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     Raises:
         ContextWindowError: The prompt has no room for any part.
     """
-    if len(document.title.strip()) > _TITLE_CHARS:  # then it is read once, like the text
+    # the title is then read once, as part of the text
+    if len(document.title.strip()) > _TITLE_CHARS:
         text = f"{document.title.strip()}\n\n{document.text}"
         document = document.model_copy(update={"title": "", "text": text})
     fitted = fit(document, choose)
@@ -77,10 +78,10 @@ async def label_by_parts(
 async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
     """Combine the labels of the parts of a document; the first part is nearest to the claim.
 
-    The result is the side that the parts take. If they take both sides, the judge is asked again
-    about the text around its quotations. If it then takes no side, the part with the highest score
-    decides; on a tie, the part nearest to the claim does. If any part has no label, the document
-    has no label.
+    The result is the side that the parts take. If the parts take both sides, the judge is asked
+    again about the text around its quotations. If the judge then takes no side, the part with the
+    highest score decides; on a tie, the part nearest to the claim does. If any part has no label,
+    the document has no label.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
@@ -97,6 +98,6 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
 
 
 def as_shown(document: Document) -> str:
-    """Return the title and text as a judge reads them, safe to put between marks."""
+    """Return the title and text as a judge reads them, made safe to put between delimiters."""
     title = document.title.strip()
     return material(f"{title}\n\n{document.text}" if title else document.text)

@@ -15,7 +15,7 @@ from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
-_FIRST_ID, _IDS = 100, 450  # ids from 100 to 549
+_FIRST_ID, _IDS = 100, 450  # Ids from 100 to 549.
 # Number of possible ids for each text if there are more than 450 texts.
 _MORE_IDS = 2
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
@@ -59,7 +59,7 @@ def identity_of(
 class PromptWriter:
     """Writes the prompts for one judge; each contains the rules, the document and the claim.
 
-    They appear in this order, so that all prompts about a document begin in the same way. If a
+    The parts appear in this order, so that all prompts about a document begin in the same way. If a
     document is longer than the context window, each prompt shows one part and says so. The parts
     nearest to the claim come first.
     """
@@ -119,7 +119,7 @@ class PromptWriter:
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:
     """Map each text's number to an id.
 
-    An id is derived from the text. It has three digits, which most models read as one token; if
+    An id is derived from the text. An id has three digits, which most models read as one token; if
     there are too many texts, ids are longer. Since ids are at least 100, a reply that numbers the
     claims from 0 or 1 instead of repeating their ids matches no id.
     """

@@ -44,8 +44,8 @@ class Labeler(Protocol):
     def identity(self) -> Mapping[str, Any] | None:
         """Everything that a verdict depends on besides the claim and the document, as plain JSON.
 
-        It includes the model, endpoint, parameters and prompt. None if any of these is unknown;
-        verdicts are then not cached.
+        The mapping includes the model, endpoint, parameters and prompt. None if any of these is
+        unknown; verdicts are then not cached.
         """
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
@@ -71,9 +71,9 @@ class TableLabeler(Labeler, Protocol):
         The call is cancelled when the time is up. Labels that were reported before then are kept.
 
         Args:
-            pairs: The pairs to judge. There is at least one, and no two have the same claim number
-                and document number. The first pairs are the most important, and should be judged
-                early.
+            pairs: The pairs to judge. There is at least one pair, and no two pairs have the same
+                claim number and document number. The first pairs are the most important, and should
+                be judged early.
             meter: The meter that counts the calls.
             on_label: A callback that must be called once for each pair, as soon as its label is
                 known. If a pair could not be judged, the label is UNLABELLED and includes the

@@ -27,7 +27,7 @@ Span = tuple[int, int]
 
 _ENDS = "\"'“”‘’«»… ."
 """Characters that are removed from both ends of a quotation."""
-# Marks of omission, such as "[…]" and "...".
+# Omission marks, such as "[…]" and "...".
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SQUEEZABLE = re.compile(
@@ -92,10 +92,10 @@ def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
     """Return the passage to show for a verdict, on one line and in the words of the document.
 
-    This is the text that the judge quoted, or the window that decided. A quotation is usable if it
-    is in the document and has at most 400 characters. Otherwise, the passage is the sentences that
-    share the most words with the claim; rare words weigh more. Return None if the verdict takes no
-    side, or if the document is blank.
+    The passage is the text that the judge quoted, or the window that decided. A quotation is usable
+    if it is in the document and has at most 400 characters. Otherwise, the passage consists of the
+    sentences that share the most words with the claim; rare words weigh more. Return None if the
+    verdict takes no side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage
@@ -177,7 +177,7 @@ def _sentences(text: str) -> _Sentences:
 
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
-    """Return, for each sentence, where the longest passage (up to 400 characters) from it ends."""
+    """Return, for each sentence, the end of the longest passage (up to 400 characters) from it."""
     lasts, last, length, count = list[int](), 0, -1, len(lengths)
     for own in lengths:
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:

@@ -122,15 +122,15 @@ def make_labeler(
 def default_labeler(effort: str, model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
     """Return the default labeler for an effort and a model.
 
-    Calls to a remote endpoint cost money, so each call shows up to 26 claims with one document. It
-    never shows several documents, since one could then influence the label of another. If the
+    Calls to a remote endpoint cost money, so each call shows up to 26 claims with one document. A
+    call never shows several documents, since one could then influence the label of another. If the
     effort is ``fast``, an NLI model decides all pairs on which no conflict depends. If the effort
-    is ``thorough``, pairs on which a conflict depends are judged again, one at a time. If it is
-    ``paper``, the paper's judge is used.
+    is ``thorough``, pairs on which a conflict depends are judged again, one at a time. If the
+    effort is ``paper``, the paper's judge is used.
 
-    For the local model, the default is ``nli`` (with ``nli-mpnet`` if downloaded). It is ``choice``
-    for scripts that NLI does not support, or if the extra ``nli`` is missing. If the effort is
-    ``thorough``, the default is always ``json``.
+    For the local model, the default is ``nli`` (with ``nli-mpnet`` if downloaded). The default is
+    ``choice`` for scripts that NLI does not support, or if the extra ``nli`` is missing. If the
+    effort is ``thorough``, the default is always ``json``.
     """
     from conflictscore.labelers.cascade import Cascade, Thresholds
     from conflictscore.labelers.nli.adapted import NLI_MPNET

@@ -197,8 +197,8 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     """Estimate how much each document says about each claim, in [0, 1].
 
     The estimate is the share of a claim's words that occur in the document; the fewer documents
-    contain a word, the more it weighs. There is one row for each claim, with one number for each
-    document.
+    contain a word, the more it weighs. The result has one row for each claim, with one number for
+    each document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)

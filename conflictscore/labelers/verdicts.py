@@ -140,7 +140,7 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 def content_of(document: Document, labeler: Labeler) -> str:
     """Return a hash of what the judge sees of a document: title, text, and perhaps the date.
 
-    In that form, control tokens are neutralised, so older verdicts on documents with such tokens
+    Control tokens are neutralised before hashing, so older verdicts on documents with such tokens
     are not used.
     """
     date = str(document.metadata.get("date") or "")

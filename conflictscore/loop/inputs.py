@@ -26,7 +26,7 @@ EMPTY_RUN: dict[str, Any] = {
 NO_QUESTION = "Is everything in this text right?"
 """The question for an answer that comes without one, since prompts must contain a question.
 
-It asks for no fact, so it is not put to the documents.
+The question asks for no fact, so it is not put to the documents.
 """
 
 

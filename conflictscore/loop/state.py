@@ -123,9 +123,10 @@ class RagInput(TypedDict, total=False):
     replaces that message, which may be a prompt with more than the question. The answer is
     appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
-    """The conversation before the question, if it is not in ``messages``, oldest message first. It
-    consists of LangChain messages, pairs of role and text, or mappings with ``role`` and
-    ``content``."""
+    """The conversation before the question, if it is not in ``messages``, oldest message first. The
+    conversation consists of LangChain messages, pairs of role and text, or mappings with ``role``
+    and ``content``.
+    """
     draft_answer: str
     """A first answer to score instead of generating one."""
     is_question_clear: bool
@@ -216,11 +217,13 @@ class RunContext:
     retriever: BaseRetriever | None = None
     """The source of documents; None if the caller passes the documents."""
     answerer: Answerer | None = None
-    """A caller's agent or function that answers instead of the generator. It already knows the
-    conversation that preceded the question."""
+    """A caller's agent or function that answers instead of the generator. The agent or function
+    already knows the conversation that preceded the question.
+    """
     method: Method = Method.REGENERATED_RAG
-    """The default method corrects its answer. The other methods answer only once; benchmarks
-    compare them with the default."""
+    """The default method corrects its answer. All other methods answer only once; benchmarks
+    compare them with the default.
+    """
     cache: ContentCache | None = None
     """The cache of verdicts; None for no cache."""
     max_pairs: int | None = None
@@ -230,8 +233,9 @@ class RunContext:
     """Further call parameters for the generator's answers, such as a caller's stop words."""
     answer_check: Callable[[str], str | None] | None = None
     """A function that returns why an answer violates the requested format, such as a JSON schema.
-    It returns None for a valid answer. Changes that violate the format are not made. If any text is
-    allowed, the field is None."""
+    The function returns None for a valid answer. Changes that violate the format are not made. If
+    any text is allowed, the field is None.
+    """
     run_id: str | None = None
     """The run's id, if the caller set it; None for a new one."""
     reconsider: Reconsider = "worst"

@@ -59,7 +59,7 @@ def _look_again(
 ) -> tuple[bool, str]:
     """Return whether another correction is allowed, and why.
 
-    This depends on the method, the number of rounds and the evidence.
+    The result depends on the method, the number of rounds and the evidence.
     """
     last = attempts[-1]
     if context.method is not Method.REGENERATED_RAG:

@@ -126,8 +126,9 @@ async def _claims_after(
 def _is_known(change: Change) -> bool:
     """Return whether a new passage says no more than the statement that won.
 
-    This is so for short replies such as "No." or "1874", and for the old claim's own words with a
-    new value. The words of a document, in contrast, may say more than the answer to the question.
+    The result is True for short replies such as "No." or "1874", and for the old claim's own words
+    with a new value. The words of a document, in contrast, may say more than the answer to the
+    question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
@@ -151,8 +152,8 @@ async def _claims_of_told(
     """Return the claims of a passage that reports several answers.
 
     One claim covers the reported answers; the others cover everything else in the passage. Only the
-    statements from the documents are new. They may say more than the answer, so they are decomposed
-    unless they repeat the words of the claim with a different value.
+    statements from the documents are new. Such statements may say more than the answer, so they are
+    decomposed unless they repeat the words of the claim with a different value.
     """
     sentences, extra_claims = list[str](), list[str]()
     for look in telling:

@@ -27,8 +27,10 @@ from conflictscore.retrieval.duplicates import mark_in_thread
 from conflictscore.threads import at_once, deadline
 
 _MOST_CLAIMS = 3
-"""Maximum number of claims to search for in a round, with two queries each. This limits the cost:
-each claim needs a model call for its queries, and new documents must be labelled for all claims."""
+"""Maximum number of claims to search for in a round, with two queries each. The maximum limits the
+cost: each claim needs a model call for its queries, and new documents must be labelled for all
+claims.
+"""
 _MOST_NEW = 4
 """Maximum number of new documents from one search. The later results of a search are less relevant,
 and each new document adds a pair to label for every claim."""

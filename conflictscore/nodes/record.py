@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 _QUOTE = frozenset({GapKind.UNCLAIMED, GapKind.CLAIM_BEYOND_ANSWER, GapKind.NOT_RECONSIDERED})
 """Kinds of gaps whose notes quote the answer."""
 _CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
-"""Outcomes of second looks that found, against the labels, that nothing contradicts the claim."""
+"""Outcomes of second looks that found that nothing contradicts the claim, whatever its labels."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
 """Kinds of gaps that concern the whole answer; no score mentions them."""
 
@@ -171,7 +171,7 @@ def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
 
 
 def _weighing_error(change: Change) -> str | None:
-    """Return why a ruling is missing for a dispute left open by weighing; None if all are there."""
+    """Return why a dispute that weighing left open lacks a ruling; None if it lacks none."""
     undecided = (
         look.weighing
         for look in change.looks

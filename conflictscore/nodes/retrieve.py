@@ -30,7 +30,7 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     )
     return {
         "question": question,
-        # a graph that only answers has no earlier step that sets it
+        # a graph that only answers has no earlier step that sets this field
         "asked": state.get("asked", question),
         "options": options,
         "documents": [document.to_json() for document in documents],

@@ -121,7 +121,7 @@ def mark_of(text: str) -> str:
     """Return 18 digits of a text's hash for the tags around it; the text cannot contain them.
 
     The digits are the same in every run and on every machine, so prompts can be cached and
-    reproduced. They always have the same number of tokens.
+    reproduced. The digits always have the same number of tokens.
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"

@@ -12,10 +12,10 @@ Scalar = str | int | float | bool | None
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _TERMINAL = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # colours, cursor movements
-    "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # titles, links
-    "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"  # commands to a device
-    "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"  # sets of characters, saved cursors, keypads
+    "(?:\x1b\\[|\x9b)[0-?]{0,99}[ -/]{0,9}[@-~]"  # Colours, cursor movements.
+    "|\x1b\\][^\x07\x1b\x9c\n]{0,4000}(?:\x07|\x1b\\\\|\x9c)"  # Titles, links.
+    "|\x1b[PX^_][^\x1b\x9c]{0,4000}(?:\x1b\\\\|\x9c)"  # Commands to a device.
+    "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"  # Sets of characters, saved cursors, keypads.
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
 """Matches a character that a backspace erases. Man pages print bold and underlined text in this

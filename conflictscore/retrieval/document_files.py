@@ -91,7 +91,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
 
     Raises:
         InputError: The path does not exist, cannot be read, or is a file with an unsupported
-            ending.
+            extension.
     """
     path = Path(path_given)
     if not str(path_given):

@@ -50,8 +50,8 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     an earlier item.
 
     A title or address that is not a string counts as missing, since a malformed result must not end
-    a run. :func:`as_documents` is stricter, since callers can correct their documents. It also
-    keeps repeated documents and leaves texts unchanged.
+    a run. :func:`as_documents` is stricter, since callers can correct their documents.
+    :func:`as_documents` also keeps repeated documents and leaves texts unchanged.
     """
     documents: list[Document] = []
     earlier: set[tuple[str, str]] = set()

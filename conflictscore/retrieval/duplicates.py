@@ -3,11 +3,11 @@
 In this project, a witness is an independent source. Texts are compared by their shingles, which are
 sequences of three successive words. Case, punctuation and white space are ignored. Two texts are
 near-identical if their Jaccard index (the number of shared shingles divided by the number of all
-shingles) is at least .8. This covers copies with a different heading or ending. They are also
-near-identical if the index is at least .2 and every quarter of each text shares shingles with the
-other text. This covers texts that were edited throughout. If one word in seven is changed at
-random, the index is about .46 between a copy and its original, and about .25 between two such
-copies. Independently written reports share almost no shingles. Pages that repeat the same long
+shingles) is at least .8. This rule covers copies with a different heading or ending. Two texts are
+also near-identical if the index is at least .2 and every quarter of each text shares shingles with
+the other text. The second rule covers texts that were edited throughout. If one word in seven is
+changed at random, the index is about .46 between a copy and its original, and about .25 between two
+such copies. Independently written reports share almost no shingles. Pages that repeat the same long
 notice share shingles in only one place. MinHash proposes candidate pairs, so that not all pairs
 need to be compared. The exact index then decides whether a pair is near-identical.
 
@@ -167,7 +167,7 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
     """Whether each part of the first text shares enough shingles with the second text."""
     shingles = [*one]
     size = max(_LEAST_OF_PART, -(-len(shingles) // _PARTS))
-    # a rest of at most half a part is too short to decide
+    # a remainder of at most half a part is too short to decide
     parts = [shingles[at : at + size] for at in range(0, len(shingles) - size // 2, size)]
     return all(sum(s in other for s in part) >= _IN_EACH_PART * len(part) for part in parts)
 

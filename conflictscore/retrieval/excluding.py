@@ -30,7 +30,8 @@ class ExcludingRetriever(WrappingRetriever):
             in the title or in the text. An answer counts only if it has at least three words and at
             least one of them is not in the question. Case and punctuation are ignored.
         left_out: The number of documents removed for each reason since the retriever was opened.
-            There is only one reason. Its wording completes the sentence "skipped 2 documents …".
+            Only one reason exists. The wording of the reason completes the sentence "skipped 2
+            documents …".
     """
 
     references: Mapping[str, tuple[str, ...]] = Field(repr=False)

@@ -228,7 +228,7 @@ def _has_front_matter(text: str, at: int) -> bool:
 
 
 def _numberless(part: str) -> Part:
-    """Read a part between two rules. It may begin with a number such as "[1]" or "Result 1:"."""
+    """Read a part between rules, which may begin with a number such as "[1]" or "Result 1:"."""
     part = part.strip()
     for pattern in _NUMBERED[:2]:
         if found := pattern.match(part):

@@ -68,8 +68,8 @@ def near(*queries: str) -> Callable[[str, int], NearParts | None]:
 def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | None:
     """Return the parts of a text that are nearest to the queries.
 
-    The result is None if the token budget is too small. It is also None if no query shares a word
-    with the text, since no part is then better than another.
+    The result is None if the token budget is too small. The result is also None if no query shares
+    a word with the text, since no part is then better than another.
 
     The best window for each query is taken first, then the second best, until the budget is used
     up. The text is cut and indexed once for all queries, and the time is linear in its length.

@@ -64,7 +64,7 @@ def open_search(
 ) -> BaseRetriever:
     """Return the retriever for one search, ready to be invoked.
 
-    ``spec`` is a name in ``PROVIDERS``, ``searxng:URL`` or ``recorded:FILE``. If it is None,
+    ``spec`` is a name in ``PROVIDERS``, ``searxng:URL`` or ``recorded:FILE``. If ``spec`` is None,
     ``corpus`` is used when there are docs, and otherwise the first configured search in
     ``DEFAULT_ORDER``.
 

@@ -28,7 +28,7 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
     must be UTF-8. Empty lines and rows are skipped.
 
     Raises:
-        InputError: The file cannot be read, is not UTF-8, has an unsupported ending, contains no
+        InputError: The file cannot be read, is not UTF-8, has an unsupported extension, contains no
             question, or has an invalid row. The message names the file, the line and the field.
     """
     file = Path(path)

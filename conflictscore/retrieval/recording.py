@@ -199,7 +199,7 @@ class RecordedRetriever(TopKRetriever):
         return cls(path=Path(path), k=k)
 
     def missing(self, questions: Sequence[str]) -> tuple[str, ...]:
-        """Return those of the questions that are not recorded, in order and without repetitions."""
+        """Return the questions that are not recorded yet, in order and without repetitions."""
         lacking = (text for text in questions if question_key(text) not in self._recordings)
         return tuple(dict.fromkeys(lacking))
 
@@ -279,7 +279,7 @@ async def record_questions(
 
     Args:
         questions: The questions. Repeated questions are asked once.
-        retriever: The retriever to record. Its documents are recorded in full.
+        retriever: The retriever to record. The retriever's documents are recorded in full.
         out: The file to write, which is created if it is missing.
         search: The name of the search, as in ``--search``. Passwords in it are removed.
         parameters: The settings of the search, as single values and lists of strings, without

@@ -90,8 +90,9 @@ READS = FETCHES | frozenset(
 )
 """Words in the names of tools whose output is evidence, even if it is short.
 
-The words in :data:`FETCHES` mean that the output is one document. The other words leave the number
-open: a tool named ``wiki`` or ``article`` may return one document or several.
+The words in :data:`FETCHES` mean that the output is one document. Words that are not in
+:data:`FETCHES` leave the number open: a tool named ``wiki`` or ``article`` may return one document
+or several.
 """
 
 
@@ -113,7 +114,9 @@ WRITES = frozenset(
         "post",
     }
 )
-"""Words in the names of tools that store or send something. Their output is only a receipt."""
+"""Words in the names of tools that store or send something. The output of such tools is only a
+receipt.
+"""
 
 
 # The words in a name such as "searchWeb" or "HTTPGet".

@@ -376,7 +376,7 @@ def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
 
     Several fields may have the same name: a result with a ``link`` may also have a ``source``, the
     name of a newspaper. The field with a web address is then preferred, and next the field that
-    already has the name. The other fields keep their own names.
+    already has the name. All other fields keep their own names.
     """
     nested = result.get("metadata")
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}

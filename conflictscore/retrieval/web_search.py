@@ -51,7 +51,7 @@ _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
 """Longest pause, in seconds, that a provider may request.
 
-If it requests a longer pause, it is not asked again.
+If a provider requests a longer pause, it is not asked again.
 """
 # Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
@@ -88,10 +88,10 @@ class Page:
 class Fault:
     """A request that failed.
 
-    It is returned, not raised, since an error raised inside an ``except`` block would carry the
-    library's exception, which may contain the key. ``retry`` says whether the same request may
-    succeed later. ``retry_after`` is the provider's Retry-After header. If it is not a number of
-    seconds, the default pause is used.
+    A fault is returned, not raised, since an error raised inside an ``except`` block would carry
+    the library's exception, which may contain the key. ``retry`` says whether the same request may
+    succeed later. ``retry_after`` is the provider's Retry-After header. If the header is not a
+    number of seconds, the default pause is used.
     """
 
     error: ConflictScoreError
@@ -120,8 +120,8 @@ class WebSearchRetriever(TopKRetriever):
         hints: Advice on fixing the setup, by HTTP status.
         page_size: Maximum number of results per request.
         api_key: The key. By default it is read from the environment.
-        endpoint: The address to use instead of ``service``, such as that of a proxy. It includes
-            the path and, if needed, ``user:password@``, which is removed from the stored address.
+        endpoint: The address to use instead of ``service``, such as that of a proxy. The address
+            includes the path and, if needed, ``user:password@``, which is not stored.
         timeout: Seconds to wait for the provider, above 0.
         retries: Number of retries after a rate limit, a server error or a lost connection.
         backoff: Seconds before the first retry. The pause doubles for each further retry, and is
@@ -234,7 +234,7 @@ class WebSearchRetriever(TopKRetriever):
     def timed_out(self) -> Fault:
         """Return the fault for a provider that did not answer in time.
 
-        It is not retried, since a retry could take as long again.
+        The request is not retried, since a retry could take as long again.
         """
         message = f"{self.title} did not answer within {self.timeout:g} s"
         return Fault(self.failed(message + through_proxy(self.address(""))))

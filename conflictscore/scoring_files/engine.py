@@ -21,7 +21,8 @@ def default_concurrency(context: RunContext) -> int:
     """Return the default number of concurrent answers: 1 with a local model, otherwise 16.
 
     A local model makes one call at a time. At an endpoint, at most 16 calls are in flight, so 16
-    answers keep it busy. While they are split into claims, a labeler in this process has work too.
+    answers keep it busy. While some answers are split into claims, a labeler in this process can
+    label others.
     """
     return 1 if context.decomposer.is_local else 16
 

@@ -30,7 +30,7 @@ from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 _MAX_FAILED_IN_A_ROW = 50
 """A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
 _CHANGED = "input_changed"  # The journal has this field if the run can never be resumed.
-_FORMAT = 3  # Is increased if older versions cannot resume the new journal.
+_FORMAT = 3  # Increased if older versions cannot resume the new journal.
 
 
 class RowListener(Protocol):
@@ -189,7 +189,7 @@ class _Journal:
     def append_change(self) -> None:
         """Record that the input changed during the run, so that the run is never resumed.
 
-        Some outcomes may belong to rows that the input does not contain any more.
+        Some outcomes may belong to rows that the input no longer contains.
         """
         self._append({_CHANGED: True})
 

@@ -35,8 +35,9 @@ from conflictscore.storage.manifests import differences
 from conflictscore.threads import each, in_thread
 
 ROWS_AT_ONCE: Final = 4
-"""Default number of rows scored at a time on each worker. It is smaller than without Ray (16),
-since all workers call the same endpoint."""
+"""Default number of rows scored at a time on each worker. The number is smaller than without Ray
+(16), since all workers call the same endpoint.
+"""
 _BLOCKS_A_WORKER: Final = 8
 """Minimum blocks per worker. With several blocks each, workers finish at about the same time."""
 _SMALLEST_BLOCK: Final = 1 << 12  # bytes; for smaller blocks, Ray's overhead would exceed the work
@@ -91,8 +92,8 @@ class RayEngine:
         """Score the rows; see :class:`~.row_scoring.RowEngine`.
 
         If the workers that scored a block died, the rows of the block are scored again, each in a
-        block of its own. This is repeated as long as it scores at least one row. So a row fails
-        only if the workers also die when they score this row alone.
+        block of its own. Single rows are sent again until no more of them get scores. So a row
+        fails only if the workers also die when they score this row alone.
         """
         rows_so_far = {*ended_rows}
 

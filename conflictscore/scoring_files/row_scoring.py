@@ -19,8 +19,8 @@ from conflictscore.threads import each
 class Outcome(TypedDict):
     """The field that is added to a scored row, as plain JSON.
 
-    It leaves out calls and cache hits, so that a run that was stopped and resumed produces the same
-    bytes as an uninterrupted run.
+    The field leaves out calls and cache hits, so that a run that was stopped and resumed produces
+    the same bytes as an uninterrupted run.
     """
 
     row: int
@@ -80,8 +80,8 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; if it cannot be scored, the outcome says why.
 
-    A row with a bad cell is not tried. It is therefore not one of the consecutive failures that end
-    a run.
+    A row with a bad cell is not tried. Such a row is therefore not one of the consecutive failures
+    that end a run.
 
     Raises:
         ConfigurationError: A setting is invalid, so nothing can be scored.

@@ -114,8 +114,8 @@ class ContentCache:
     def write_at_once(self) -> None:
         """Write each value before :meth:`keep` returns, even on an event loop.
 
-        This suits a process that owns its event loop, such as a run over a file. If the process is
-        killed, no value that was paid for is lost.
+        Immediate writes suit a process that owns its event loop, such as a run over a file. If the
+        process is killed, no value that was paid for is lost.
         """
         self._behind = False
 

@@ -44,7 +44,8 @@ _OF_STATEMENTS = frozenset({"22", "23", "25", "40", "42"})
 """Classes of SQLSTATE error codes that mean that the statement is at fault, not the server."""
 _TRIES = 40
 """Maximum number of retries of a background statement that may safely run twice. There is a pause
-of three seconds before each retry, so all retries together take at least two minutes."""
+of three seconds before each retry, so all retries together take at least two minutes.
+"""
 _WAITING_CHARS = 64_000_000
 """Maximum total number of characters in the statements that wait in memory until the server is
 available again."""

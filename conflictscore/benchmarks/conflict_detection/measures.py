@@ -56,7 +56,7 @@ class SetFigures(Record):
     undecidable: _Count
     """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
 
-    These groups are left out of all detection figures. A group in which a conflict was detected is
+    Such groups are left out of all detection figures. A group in which a conflict was detected is
     included even if some of its pairs are unlabelled. So if many groups are undecidable, the recall
     is only an upper bound.
     """

@@ -89,8 +89,8 @@ def calibration_error(labels: Sequence[tuple[float, bool]]) -> float:
     """Compute the expected calibration error with ten bins, in [0, 1]; lower is better.
 
     Args:
-        labels: For each label, its probability and whether annotators gave the same label. There
-            must be at least one label.
+        labels: For each label, its probability and whether annotators gave the same label. At least
+        one label is required.
     """
     surplus = defaultdict[int, float](float)
     for probability, is_right in labels:

@@ -65,9 +65,9 @@ async def grounding_verdict(
     Returns:
         A verdict whose value is the share, and whose explanation lists the verdict on each
         sentence; or None if no sentence states anything. If a sentence could not be judged, the
-        verdict has an error instead of a value. This happens if a call failed, if the reply was
-        unreadable twice, or if no support was found in documents that had been shortened to fit the
-        judge's context window.
+        verdict has an error instead of a value. A sentence could not be judged if a call failed, if
+        the reply was unreadable twice, or if no support was found in documents that had been
+        shortened to fit the judge's context window.
     """
     documents_by_number = {document.number: document for document in documents}
     render = partial(

@@ -46,7 +46,7 @@ T = TypeVar("T")
 _CONFLICT_RATE = 248 / 779
 """The share of first answers with a claim that has evidence on both sides.
 
-It is the paper's share for binary choice (section 6.4).
+The number is the paper's share for binary choice (section 6.4).
 """
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
@@ -131,7 +131,7 @@ class CountingModel(LanguageModel):
             with suppress(ValueError):
                 reading = read(reply)
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # this step reads claims, so it needs a later reply, the list
+                    continue  # this step reads claims, so it needs a later reply: the list
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)

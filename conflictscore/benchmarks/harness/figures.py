@@ -48,7 +48,7 @@ class MethodFigures(Record):
     measures: dict[str, Proportion | Interval]
     """For each measure, the share of correct answers among judged answers.
 
-    For a graded measure, it is the mean.
+    For a graded measure, it is the mean grade.
     """
     unjudged: dict[str, int]
     """For each measure, the number of unjudged answers, which are not part of any mean."""
@@ -81,7 +81,7 @@ class Paired(Record):
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all pairs and measures of the run.
 
-    It is None if the run has only one such p-value.
+    The adjusted p-value is None if the run has only one test.
     """
     difference: Interval
     """The difference in this measure, ``method`` minus ``against``, averaged over questions."""
@@ -119,16 +119,17 @@ class Transitions(Record):
     unjudged: int
     """The number of revised answers that lack a verdict before or after the revision.
 
-    These answers are left out of ``corrections``, ``harms`` and ``neutral``.
+    Such answers are left out of ``corrections``, ``harms`` and ``neutral``.
     """
     harms_of_conflict: Proportion
     """The share of harmed answers, among all (retained or revised) judged before and after."""
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
-    """The same figures, except that every change of wording counts as a revision.
+    """The same figures if every change of wording counts as a revision.
 
-    They are None for multiple-choice questions, or if no answers were compared by their claims.
+    The figures are None for multiple-choice questions, or if no answers were compared by their
+    claims.
     """
     unread: int = 0
     """The number of reworded answers whose claims could not be compared; they count as revised."""
@@ -174,7 +175,7 @@ class Cost(Record):
     cold_money: float | None = None
     """The cost in US dollars if no reply had come from a cache.
 
-    It is None if a price, or the number of tokens in a cached reply, is unknown.
+    The cost is None if a price, or the number of tokens in a cached reply, is unknown.
     """
     uncounted_calls: int = 0
     """The number of replies that an earlier version cached without their token counts."""
@@ -188,13 +189,13 @@ class Cost(Record):
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """For each method, the number of answers that it corrected minus the number that it harmed.
 
-    Its answers are compared with those of the baseline, by the first measure.
+    A method's answers are compared with those of the baseline, by the first measure.
     """
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The cost in US dollars per net correction.
 
-    The cost that the method adds to the baseline is divided by the method's net corrections. This
-    cost is computed as if nothing had been cached.
+    The cost that the method adds to the baseline is divided by the method's net corrections. The
+    added cost is computed as if nothing had been cached.
 
     The figure is None if there are no net corrections, or if the cost is unknown.
     """

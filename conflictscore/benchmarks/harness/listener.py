@@ -9,7 +9,7 @@ from conflictscore.records import Usage
 class Listener:
     """Follows a run.
 
-    Its methods are called in the thread of the event loop, so they must not block. The base class
+    The methods are called in the thread of the event loop, so they must not block. The base class
     does nothing; a listener overrides the methods for the events that it needs.
     """
 

@@ -178,7 +178,7 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
 def now(timespec: Literal["seconds", "microseconds"] = "seconds") -> str:
     """Return the current time in UTC, in ISO 8601 format.
 
-    Records of steps need microseconds: their times decide which of two records is the newer one.
+    Records of steps need microseconds: their times decide which of two records is newer.
     """
     return datetime.now(UTC).isoformat(timespec=timespec)
 

@@ -43,8 +43,8 @@ def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]
     """Find all pairs of differently worded answers (as texts) whose claims must be compared.
 
     The answer of each method is paired with the answer of the baseline. The methods that are paired
-    in ``COMPARED`` are paired here too. If a method's answers are judged by a criterion of their
-    own, they are not compared.
+    in ``COMPARED`` are paired here too. If a method's answers are judged by a separate criterion,
+    they are not compared.
     """
     texts = {
         name: method_result.answer.text

@@ -105,8 +105,8 @@ def compared_of(
     """Return the pairs, after checking that each consists of two methods of the run.
 
     Raises:
-        InputError: A method was not run, or its answers are judged by a criterion of their own, so
-            that a comparison would have no meaning.
+        InputError: A method was not run, or its answers are judged by a separate criterion, so a
+            comparison would have no meaning.
     """
     for method, against in pairs:
         for name in (method, against):

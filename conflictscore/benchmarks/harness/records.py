@@ -42,8 +42,8 @@ class Question(Record):
     gold: Annotated[int, Field(ge=0)] | None = None
     """The index of the correct option.
 
-    It is None if the question is free-form, if the correct option is unknown, or if several options
-    are right. In the last case, ``correct`` lists the correct options.
+    The index is None if the question is free-form, if the correct option is unknown, or if several
+    options are right. In the last case, ``correct`` lists the correct options.
     """
     correct: tuple[str, ...] = ()
     """The correct reference answers."""
@@ -86,7 +86,7 @@ class StepFailure(StrEnum):
     FAILED = "failed"
     """The step ended with an error.
 
-    It counts as failed until ``--retry-failed`` repeats it.
+    The step counts as failed until ``--retry-failed`` repeats it.
     """
     STOPPED = "stopped"
     """The session ended during the step.
@@ -200,7 +200,7 @@ class MethodResult(Record):
     report: ConflictReport | None = None
     """The answer's ConflictScore; None if it was not scored."""
     judged_by_copy: bool = False
-    """Whether the verdicts came from a cache. If so, they are not an independent judgement."""
+    """Whether the verdicts came from a cache, and so are not an independent judgement."""
 
     def value(self, measure: str) -> bool | float | None:
         """Return whether the answer is right by this measure, or its grade; None if unknown."""
@@ -261,8 +261,9 @@ class QuestionResult(Record):
     def claims_about(self, method: str) -> tuple[ClaimEvidence, ...]:
         """Return the claims that led a method to change the answer, with their labels.
 
-        These are the claims of the applied changes, or of all changes if no change was applied. If
-        a method has no recorded changes, the only such claim is the one that the loop reconsidered.
+        The result contains the claims of the applied changes, or of all changes if no change was
+        applied. If a method has no recorded changes, the only such claim is the one that the loop
+        reconsidered.
         """
         changes = self.changes.get(METHODS[method].step or method, ())
         relevant_changes = [change for change in changes if change.applied] or changes

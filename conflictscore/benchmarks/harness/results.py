@@ -67,8 +67,8 @@ def results(
     several times, a value takes precedence over an error, and a later record over an earlier one.
     The costs of all records are added up. These rules apply:
 
-    - If the question has no documents, every method has failed. If it has no first answer, every
-      method that needs one has failed.
+    - If the question has no documents, every method has failed. If a question has no first answer,
+      every method that needs one has failed.
     - If the loop's second answer failed, ``rag`` still has its answer, but ``regenerated-rag`` and
       ``guarded-rag`` have failed.
     - ``guarded-rag`` has the last answer if it differs from the first answer and the loop's guard
@@ -340,9 +340,9 @@ def _reconsidered(
 def _of_all(records: Sequence[Usage]) -> Usage:
     """Combine the usage of a step over all its records.
 
-    A step that was stopped and repeated finds its own replies in the cache. Their tokens must not
-    count twice, as paid and as cached. So the cached tokens are those by which the costliest record
-    exceeds the sum of the paid tokens.
+    A step that was stopped and repeated finds its own replies in the cache. The tokens of these
+    replies must not count twice, as paid and as cached. So the cached tokens are those by which the
+    costliest record exceeds the sum of the paid tokens.
     """
     whole = sum(records, Usage())
     own_replies = {}

@@ -16,7 +16,7 @@ from conflictscore.storage.cache import content_key
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
 """A pattern for names of fields that may contain a key or a location on this machine."""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
-"""LangChain's fields for tracing, which do not affect what is found."""
+"""LangChain's tracing fields, which do not affect the documents found."""
 _CORPORA = ("documents", "docs", "texts")
 """The fields in which our retrievers and those of LangChain keep a corpus."""
 _OURS = "conflictscore."

@@ -32,7 +32,7 @@ from conflictscore.storage.cache import ContentCache
 _REPLICATE_SEEDS = 1000
 """The number that is added to the run's seed to get a model's seed in a repetition of the run.
 
-It keeps these seeds from coinciding with small seeds that a user gives to a model.
+The large offset keeps these seeds from coinciding with small seeds that a user gives to a model.
 """
 
 
@@ -55,9 +55,9 @@ class RunSettings:
     temperature: float | None = None
     """The temperature at which questions are answered.
 
-    If it is None, the answering model keeps the temperature with which it was opened. Models that
-    are named by a spec are opened with temperature 0. The temperature does not affect claims,
-    labels or verdicts.
+    If the temperature is None, the answering model keeps the temperature with which it was opened.
+    Models that are named by a spec are opened with temperature 0. The temperature does not affect
+    claims, labels or verdicts.
     """
     reconsider: Reconsider = "worst"
     """How the paper's loop chooses the claim to reconsider; see ``RunContext``."""

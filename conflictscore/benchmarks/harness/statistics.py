@@ -155,7 +155,7 @@ def sign_flip(totals: Sequence[int]) -> float | None:
         observed_sum, rounding_error = observed_sum // unit, -(-len(steps) // 2)
     chances, reach = np.ones(1), 0
     for step in steps:
-        after = np.zeros(len(chances) + 2 * step)  # one chance per sum, from -reach to reach
+        after = np.zeros(len(chances) + 2 * step)  # one probability per sum, from -reach to reach
         after[: len(chances)] += chances / 2
         after[2 * step :] += chances / 2
         chances, reach = after, reach + step
@@ -309,7 +309,7 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
 def _fewest(power: Callable[[int], float]) -> int | None:
     """Find a number of questions, at least 2, that reaches ``POWER`` while one fewer does not.
 
-    It is the smallest such number if the power never falls. Returns None above ten million.
+    The result is the smallest such number if the power never falls. Returns None above ten million.
     """
     few, many = 1, 2
     while power(many) < POWER:

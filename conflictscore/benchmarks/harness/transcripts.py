@@ -87,7 +87,7 @@ _STEP: ContextVar[StepKey] = ContextVar("conflictscore_transcribed_step", defaul
 def transcribed_step(place: StepKey) -> Iterator[None]:
     """Attribute all calls made in this context to a step.
 
-    This includes calls in tasks and threads that are started in the context.
+    The step also gets calls in tasks and threads that are started in the context.
     """
     token = _STEP.set(place)
     try:

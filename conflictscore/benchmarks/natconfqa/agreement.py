@@ -31,7 +31,7 @@ _AWARE, _NORMAL = "ContradictAware", "Normal"
 _FEWEST = 4
 """The minimum number of points for a correlation.
 
-Three points are too few. If they are uncorrelated, |r| still exceeds .9 in 29 % of draws.
+Three points are too few. If three points are uncorrelated, |r| still exceeds .9 in 29 % of draws.
 """
 
 _Natural = Annotated[int, Field(ge=0)]
@@ -72,7 +72,7 @@ class DecisionAgreement(Record):
     undecided: _Natural
     """The number of decisions that the judge failed to make.
 
-    These decisions are included in ``decisions``, but in no other figure.
+    Such decisions are included in ``decisions``, but in no other figure.
     """
     agreement: Proportion
     kappa: float | None

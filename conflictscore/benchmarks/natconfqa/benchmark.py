@@ -92,7 +92,7 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """Define the benchmark on the questions without conflicting answers (section 5.2, Table 6).
 
-    The questions are asked in the same way as questions with a conflict. Their answers are judged
+    The questions are asked in the same way as questions with a conflict. The answers are judged
     only by the measures of answers, not by those of conflicts.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
@@ -107,8 +107,8 @@ def _of_subsets(
 ) -> Benchmark:
     """Define the benchmark on some subsets.
 
-    Its notes state how many other questions were left out, and why. ``what`` describes the subsets
-    in the error message.
+    The benchmark's notes state how many other questions were left out, and why. ``what`` describes
+    the subsets in the error message.
 
     Raises:
         InputError: The file has no question in these subsets.

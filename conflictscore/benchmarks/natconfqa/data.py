@@ -90,7 +90,7 @@ class _Answer(PublishedRow):
 
 
 class _Published(PublishedRow):
-    """A row of NatConfQA. Its pairs contain indices of ``answers``, counted from 0."""
+    """A row of NatConfQA. The row's pairs contain indices of ``answers``, counted from 0."""
 
     question_id: Text
     question: Text

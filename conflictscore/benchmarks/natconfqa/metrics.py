@@ -3,7 +3,7 @@
 The paper leaves some points open. We settle them as follows:
 
 - A fraction with denominator 0 is undefined and left out of means. So if an answer gives no short
-  answers, the precision of answers is undefined. If it names no conflicts, the precision of
+  answers, the precision of answers is undefined. If an answer names no conflicts, the precision of
   conflicts is undefined. Recall is undefined if the references contain nothing to find. No other
   rule explains the paper's Table 8. In this table, Gemini 2.5 Pro with the conflict-aware prompt
   has a mean F1 of 100, but a mean recall of 80.

@@ -140,7 +140,7 @@ async def judge_exact_match(
 
 
 class _Document(PublishedRow):
-    """A document of RAMDocs. Its ``type`` is ``misinfo`` if the document states a wrong answer."""
+    """A document of RAMDocs; its ``type`` is ``misinfo`` if it states a wrong answer."""
 
     text: Text
     type: Text

@@ -33,7 +33,7 @@ MEASURES: Mapping[str, int] = {
 _RESAMPLES = 500
 """The number of bootstrap samples for an interval.
 
-There are fewer than elsewhere, since each sample ranks all answers anew.
+It is lower than elsewhere, since each sample ranks all answers again.
 """
 _LEAST_DEFINED = 0.95
 """The share of bootstrap samples in which rho must be defined; otherwise the interval would
@@ -86,7 +86,7 @@ class ValidityFigures(Record):
 
 
 class _Scored(NamedTuple):
-    """An answer that annotators judged, and its measures; there are none without scores."""
+    """An answer that annotators judged, and its measures, which are empty if it has no scores."""
 
     answer: JudgedAnswer
     measures: dict[str, float]
@@ -116,8 +116,8 @@ def measures_of(
 ) -> dict[str, float]:
     """Compute the measures of an answer; an answer without scores has none.
 
-    It has no scores if none of its claims has a label, or if too many of the judge's replies were
-    unusable (see :func:`~conflictscore.metric.biased`).
+    An answer has no scores if none of its claims has a label, or if too many of the judge's replies
+    were unusable (see :func:`~conflictscore.metric.biased`).
     """
     claims = [
         ClaimEvidence(
@@ -174,7 +174,7 @@ def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) ->
     """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
     The interval has no bounds if rho is undefined in too many bootstrap samples, or if it is the
-    same in all of them. Then the samples say nothing about the error of rho.
+    same in all of them. In both cases, the samples say nothing about the error of rho.
     """
     n = len(people)
     rho = _spearman(people, levels)

@@ -109,8 +109,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
     The methods ``no-documents``, ``first-document``, ``second-document``, ``rag`` and
     ``control-rag`` use the paper's prompt templates 1 to 5. The methods ``swapped-order``,
     ``asked-conflict``, ``agreeing-pair`` and ``asked-agreeing`` use the templates 5.1 to 5.4 of the
-    paper's supplement B. The method ``regenerated-rag`` is not from the paper. Its prompt is the
-    default one, which asks for an ordinary answer, as the prompt of ``rag`` does.
+    paper's supplement B. The method ``regenerated-rag`` is not from the paper. The method's prompt
+    is the default one, which asks for an ordinary answer, as the prompt of ``rag`` does.
 
     ``seed`` has no effect; the function has it because the harness passes it to every benchmark.
     """

@@ -234,7 +234,7 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """Set the pair length used in training in the text of a ``tokenizer.json``."""
+    """Return the text of a ``tokenizer.json``, with the pair length that was used in training."""
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",

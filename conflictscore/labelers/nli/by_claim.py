@@ -26,7 +26,7 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that was decided together with the label of another document."""
 LEAST_PRODUCT = 0.22
-"""Two documents disagree if P(SUPPORTS) of one times P(CONTRADICTS) of the other exceeds this. This
+"""Minimum product of P(SUPPORTS) of one document and P(CONTRADICTS) of another that disagree. The
 bound applies to a claim with two documents.
 """
 GROWTH = 0.0
@@ -83,7 +83,7 @@ class Pooling(NamedTuple):
 POOLING = Pooling(weights=(0.85, 0.737), supports=0.236, contradicts=0.335, least_product=0.3)
 """The pooling of ``nli-mpnet`` with the bundled model.
 
-Its numbers were chosen by likelihood on half of the claims (``measurements.pooled_models``).
+The numbers were chosen by likelihood on half of the claims (``measurements.pooled_models``).
 """
 
 
@@ -109,7 +109,7 @@ def decided_by_claim(
     and P(CONTRADICTS) for j. If the product exceeds :func:`least_product`, i gets the label
     SUPPORTS and j the label CONTRADICTS. Otherwise, if there are labels on both sides, each
     document on the weaker side gets its next most likely label. A changed label has the stage
-    ``pair``. Its ``score`` is the probability of the new label, which may be low.
+    ``pair``. The label's ``score`` is the probability of the new label, which may be low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}

@@ -1,6 +1,6 @@
 """Finds the old and the new value of a change that a document states: "raised from 10 to 20".
 
-An NLI model sees that the document has both numbers, but hardly which of them is current. So a
+An NLI model sees that the document has both numbers, but often not which of them is current. So a
 claim with the old value is often labelled as supported.
 """
 

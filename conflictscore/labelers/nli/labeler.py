@@ -27,11 +27,11 @@ CALIBRATION_FILE = "calibration.json"
 _READING = 10
 """Version number of how documents are read; part of the key of stored verdicts.
 
-It is increased whenever documents are cut or presented differently, the deciding window is chosen
-differently, or verdicts change or contain more. Version 3 added probabilities, version 4 doubts,
-version 5 the handling of denials, and version 6 dates and the context of windows. Since version 7,
-an undoubted window of a long document overrules a doubtful one. Since version 8, rules on
-quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
+The number is increased whenever documents are cut or presented differently, the deciding window is
+chosen differently, or verdicts change or contain more. Version 3 added probabilities, version 4
+doubts, version 5 the handling of denials, and version 6 dates and the context of windows. Since
+version 7, an undoubted window of a long document overrules a doubtful one. Since version 8, rules
+on quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
 read as denials. Version 10 knows more units, and treats equal digits as equal numbers.
 """
 MOST_DOUBTED = 0.5
@@ -250,7 +250,7 @@ class NliLabeler:
         )
 
     def _change(self, reading: _Reading, place: int, label: Label) -> Overruling | None:
-        """Return the rule, if any, that overrules the label; it reads what a denial denies."""
+        """Return the rule, if any, that overrules the label; a denial is read as what it denies."""
         if reading.is_denial:
             label = _OPPOSITE.get(label, label)
         passage = reading.premises.windows[place]
@@ -299,8 +299,8 @@ def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
 
     Among the windows that take a side, it is the one whose side is the most probable; on a tie, the
     first. So if a document both supports and contradicts the claim, its label is the side that it
-    states more strongly. A document is IRRELEVANT only if no window takes a side. In that case, the
-    window that comes closest to taking one represents the document.
+    states more strongly. A document is IRRELEVANT only if no window takes a side. If no window
+    does, the window that comes closest to taking a side represents the document.
     """
 
     def strength(place: int) -> tuple[bool, float]:

@@ -44,9 +44,9 @@ trained on pairs of at most this length."""
 _PAIR_TOKENS = 128
 """Length of a pair, in tokens, if the tokenizer sets no length.
 
-This is about three sentences, which can be shown in full as evidence.
+The length is about three sentences, which can be shown in full as evidence.
 """
-# With more threads, those of a small model mostly wait for memory.
+# With more threads, a small model's threads mostly wait for memory.
 _MOST_THREADS = 16
 _SHOWN_NUMBERS = 10  # how many numbers of an unusable output are shown
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -233,7 +233,7 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     except Exception as error:  # the library's errors have no common base
         raise ConfigurationError(f"cannot load {path}: {_first_line(error)}") from error
-    # exported graphs differ in the integer type of their inputs, and a wrong one is refused
+    # exported graphs differ in the integer type of their inputs, and refuse the wrong type
     types = {
         node.name: np.int32 if "32" in node.type else np.int64 for node in session.get_inputs()
     }
@@ -246,7 +246,7 @@ def _first_line(error: Exception) -> str:
 
 def shared_model(model: str | Path | None) -> NliModel:
     """Return the model in a folder, which is loaded only once per process."""
-    with _loading:  # so that only one thread loads it
+    with _loading:  # only one thread loads it
         return _loaded(resolve(model))
 
 

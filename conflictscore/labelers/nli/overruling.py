@@ -27,9 +27,9 @@ class Overruling(NamedTuple):
     Attributes:
         label: The new label.
         why: The reason, as a note for readers.
-        likely: The probability of the label, chosen by hand; the other labels share the rest. It is
-            high for a side, which the passage takes in the claim's own words, and lower for
-            IRRELEVANT, since such a passage may still take a side.
+        likely: The probability of the label, chosen by hand; the others share the remainder. The
+            probability is high for a side, which the passage takes in the claim's own words, and
+            lower for IRRELEVANT, since such a passage may still take a side.
     """
 
     label: Label
@@ -65,8 +65,8 @@ _OF_DIFFERENCE = {
         0.9,
     ),
 }
-# These rules also apply if the model sees the difference: it may be unsure, and then documents that
-# say the same would get different labels.
+# These rules also apply if the model sees the difference: the model may be unsure, and then
+# documents that say the same would get different labels.
 _OF_DIFFERENCE |= {
     (Label.CONTRADICTS, what): _OF_DIFFERENCE[Label.SUPPORTS, what]
     for what in (Difference.QUANTITY, Difference.NEGATION)
@@ -124,7 +124,7 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
 
 
 def _is_all_stated(claim: str, document: Document) -> bool:
-    """Return whether a document states each of a claim's values, wherever it does so."""
+    """Return whether a document states each of a claim's values somewhere."""
     own_values = values_in(claim)
     if not own_values:
         return True

@@ -3,8 +3,8 @@
 A small model notices whether a passage contains the words of a claim, but hardly how they are used.
 The passage may be a question or a plan, contain a double negation, have the words in a different
 order, or state a number in a different unit. The functions below search the sentences nearest to
-the claim for such traps. They use cue words in seven languages (``pitfalls.toml``), and patterns
-that work in any language with spaces between words.
+the claim for such traps. The functions use cue words in seven languages (``pitfalls.toml``), and
+patterns that work in any language with spaces between words.
 """
 
 import re
@@ -73,20 +73,20 @@ class _Sentence(NamedTuple):
 
     text: str
     spoken: str
-    """Its words in lower case, each between spaces, so that phrases can be matched."""
+    """The words in lower case, each between spaces, so that phrases can be matched."""
     names_and_nouns: tuple[str, ...]
-    """Its words as written, without function words and numbers."""
+    """The words as written, without function words and numbers."""
     stems: tuple[str, ...]
-    """The same words, folded and stemmed, together with its numbers, all in order."""
+    """The same words, folded and stemmed, together with the numbers, all in order."""
     numbers: frozenset[str]
-    """Its numbers, without thousands separators."""
+    """The numbers, without thousands separators."""
 
     def cues(self, kind: str) -> frozenset[str]:
         return frozenset(cue for cue in _CUES[kind] if cue in self.spoken)
 
 
-# Frequent words in several languages that say nothing about a subject. They have three letters or
-# more, since shorter words are left out anyway.
+# Frequent words in several languages that say nothing about a subject. The words have three letters
+# or more, since shorter words are left out anyway.
 _FUNCTION_WORDS = word_set(
     """the and was has had for are were its been being from with that this than then their there
     der die das den dem des ein eine einen einer und von vom war ist hat sind wurde les des une est
@@ -189,7 +189,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
 
 
 def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Return why a sentence is no plain statement; None if it is one, or if the claim is alike."""
+    """Return why a sentence, unlike the claim, is not a plain statement; otherwise None."""
     if _ASKED.search(sentence.text) and not _ASKED.search(claim.text):
         return "a question"
     for kind, reason in _CUED.items():
@@ -338,7 +338,7 @@ def _renamed(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def number_replaced(claim: str, document: str) -> str | None:
-    """Return a claim's number in whose place a document has a different one; else None.
+    """Return a number of the claim that a document replaces with a different one; else None.
 
     The number can be a year, a day of the month, or a count of things. The document must have other
     numbers of the same kind: other years, other days, or other counts of the same things. Round

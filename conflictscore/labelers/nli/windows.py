@@ -81,7 +81,7 @@ def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
 
 
 class CutDocument:
-    """The windows of a document; of too many, only those nearest to a claim are used."""
+    """The windows of a document; if there are too many, only those nearest to a claim."""
 
     def __init__(self, document: Document, size: int, vocabulary: Vocabulary) -> None:
         """Cut the document; the arguments are those of :func:`premises`."""
@@ -117,7 +117,7 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """Return all windows; of too many, those that share the most words with the claim."""
+        """Return all windows or, if there are too many, those with the most words of the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)

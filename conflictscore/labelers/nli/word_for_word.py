@@ -25,7 +25,7 @@ full."""
 _FEWEST_WORDS = 3
 """Minimum number of words of a claim that is compared; fewer are in many sentences by chance."""
 _VALUE = "#"
-"""Stands for a number, amount or date among the words."""
+"""A placeholder for a number, amount or date among the words."""
 # Digits and letters are separate words: "5mg" is "5", "mg".
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -77,7 +77,7 @@ class Difference(Enum):
     """A difference between a claim and a clause with the same words."""
 
     QUANTITY = "a quantity"
-    """A value is not the same, so the clause contradicts the claim."""
+    """A value differs, so the clause contradicts the claim."""
     NEGATION = "a negation"
     """Only the clause has a negation."""
     ORDER = "the order of names, or a word of direction"
@@ -199,7 +199,7 @@ def _has_few(ours: _Words, sentence: str) -> bool:
 
 
 def _of_clause(ours: _Words, clause: _Words, after: _Words) -> Difference | None:
-    """Return how a clause differs from the claim; ``after`` is the word that follows, if any."""
+    """Return how a clause differs from the claim; ``after`` holds the words after the clause."""
     if _folded(ours) == _folded(clause):
         return None if _goes_on(ours[-1], clause[-1], after) else _of_values(ours, clause)
     if _is_turned(ours, clause) or _is_swapped(ours, clause):
@@ -210,7 +210,7 @@ def _of_clause(ours: _Words, clause: _Words, after: _Words) -> Difference | None
 def _goes_on(own: _Word, another: _Word, after: _Words) -> bool:
     """Return whether the next word belongs to the last amount of a clause.
 
-    It may be an unknown unit, as in "2 percentage points" compared with "2 percent".
+    The next word may be an unknown unit, as in "2 percentage points" compared with "2 percent".
     """
     if not after or another.stated_value is None:
         return False
@@ -256,8 +256,8 @@ def _is_in_name(ours: _Words, clause: _Words, place: int) -> bool:
 def are_comparable(own: StatedValue, another: StatedValue) -> bool:
     """Return whether two values are of the same kind, so that they can contradict each other.
 
-    They are if they have the same dimension, if both are amounts of money or dates, or if only
-    their units differ: "24 days" and "24 months".
+    Two values are of the same kind if they have the same dimension, if both are amounts of money or
+    dates, or if only their units differ: "24 days" and "24 months".
     """
     if (own.date is None) != (another.date is None):
         return own.is_year and another.is_year
@@ -281,7 +281,7 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
 
 
 def _denied_clause(words: _Words, length: int) -> _Words:
-    """Return the beginning of a sentence that has this many words besides negations.
+    """Return the beginning of a sentence, up to this many words other than negations.
 
     A negation after these words belongs to them only if it ends the clause, as in German ("Der Lift
     fährt nicht."). In "open on Sundays, but not on Mondays" and "with no fee", the negation denies

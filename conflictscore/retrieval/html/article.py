@@ -37,8 +37,8 @@ _ASIDE_FROM_TEXT = (
 # Types of structured data on pages with questions and answers.
 _ANSWERS = re.compile(r"QAPage|FAQPage|DiscussionForumPosting|acceptedAnswer|suggestedAnswer")
 _QUESTION_MARKS = "?？؟;"
-_LINKED = 0.5  # a block with a larger share of its text in links is a menu or a list of links
-_SHORTEST_LINE = 12  # in characters; shorter lines are labels and buttons
+_LINKED = 0.5  # A block with a larger share of its text in links is a menu or a list of links.
+_SHORTEST_LINE = 12  # In characters; shorter lines are labels and buttons.
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MOST_PUT_BACK = 3
 """Maximum number of characters to put back, as a multiple of the length of the extracted text.

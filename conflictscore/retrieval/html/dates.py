@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ARTICLE = re.compile(
     r"article|posting|report|webpage|creativework|book|recipe|review$|video|dataset|question", re.I
 )
-# Types of objects within a page. Their dates are not the date of the page.
+# Types of objects within a page. The dates of such objects are not the date of the page.
 _NO_ARTICLE = re.compile(r"comment|event|offer|product|answer|person|organization|profile", re.I)
 _PUBLISHED = (
     "article:published_time", "og:published_time", "og:article:published_time", "datepublished",

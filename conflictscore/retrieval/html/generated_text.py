@@ -56,7 +56,7 @@ _SIGNS_BEFORE, _SIGN_AFTER = frozenset("−-–<>≈~"), "+"
 """Signs that change the number that they touch, as in "−5" and "500+"."""
 _NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d\s*$"), re.compile(r"\s*[$€£]?\s?\.?\d")
 _BULLETS, _WITH_BULLETS = frozenset("-–<>~"), frozenset(("li", "dt", "dd", "a"))
-"""Signs that also serve as bullets and arrows, and elements before which they usually do."""
+"""Signs that also serve as bullets and arrows, and the elements before which they usually do so."""
 _WITH_SWITCH = frozenset(("summary", "button", "h1", "h2", "h3", "h4", "h5", "h6"))
 """Elements that often have a plus or minus with which a reader opens and closes them."""
 _ALONE = "✓✔✗✘✕✖×☑☒☐★☆"
@@ -72,13 +72,13 @@ _ICON_FONTS = (
     ("glyphicon", {"\ue013": "✓", "\ue084": "✓", "\ue014": "✗", "\ue083": "✗"}),
 )
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_LONGEST = 200  # characters inserted for a rule; a hostile page may draw any number
-_MOST_PARTS = 30  # parts of one value of "content", for the same reason
-_DEEPEST = 50  # maximum nesting depth of counters; limits the work on a hostile page
+_LONGEST = 200  # Maximum characters inserted for a rule; a hostile page may draw any number.
+_MOST_PARTS = 30  # Maximum parts of one value of "content"; limits the work on a hostile page.
+_DEEPEST = 50  # Maximum nesting depth of counters; limits the work on a hostile page.
 
 
 _Part = str | re.Match[str]
-"""A part of a ``content``: a string's text, or a match of another part."""
+"""A part of a ``content`` value: the text of a string, or a match of another kind of part."""
 
 
 class _Block(NamedTuple):
@@ -89,7 +89,7 @@ class _Block(NamedTuple):
     alternative: list[_Part]
     """The parts after the slash, which describe a picture to those who cannot see it."""
     changes: Mapping[str, Mapping[str, int]]
-    """For each property of counters that the block sets, the number of each counter."""
+    """For each counter property that the block sets, the number of each counter."""
     signs: Mapping[str, str]
     """The characters that the block's icon font draws at its own code points."""
 
@@ -198,12 +198,12 @@ class _Counters:
 
 
 def _last(name: str, blocks: Sequence[_Block]) -> Mapping[str, int]:
-    """Return the changes of counters by a property, according to the block that prevails."""
+    """Return a property's changes to counters, according to the block that prevails."""
     return next((block.changes[name] for block in reversed(blocks) if name in block.changes), {})
 
 
 def _block(declarations: str) -> _Block:
-    """Read a rule's declarations; of several for one property, the last valid one prevails."""
+    """Read a rule's declarations; the last valid declaration of each property prevails."""
     parts: list[_Part] | None = None
     alternative: list[_Part] = []
     changes: dict[str, Mapping[str, int]] = {}
@@ -235,7 +235,7 @@ def _part(part: re.Match[str]) -> _Part:
 
 
 def _unquoted(string: str) -> str:
-    """Return the start of a string's text, with one character more than is inserted."""
+    """Return the start of a string's text: one character more than will be inserted."""
     # an escaped character has at most 8 characters
     return _ESCAPE.sub(_character, string[1:-1][: 8 * _LONGEST + 8])[: _LONGEST + 1]
 

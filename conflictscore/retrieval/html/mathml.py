@@ -13,8 +13,9 @@ _INVISIBLE = str.maketrans("", "", "\u2061\u2062\u2063\u2064")
 # Elements that show nothing.
 _UNSEEN = ("annotation", "annotation-xml", "mphantom", "mspace", "none", "mprescripts")
 _TOO_DEEP = "[formula]"
-"""Stands for a formula whose nesting exceeds Python's recursion limit; no real formula's does. The
-bare text of a formula could mean something else, such as "106" for 10^6."""
+"""Stands for a formula that is nested beyond Python's recursion limit; no real formula is. The bare
+text of a formula could mean something else, such as "106" for 10^6.
+"""
 
 
 def linear(formula: "LexborNode") -> str:

@@ -65,7 +65,7 @@ _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
-# Media queries that need not apply to an ordinary screen.
+# Media queries that may not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
@@ -258,8 +258,8 @@ _BOX = re.compile(r"::?(before|after)\s*$", re.IGNORECASE)
 def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
     """Yield the screen rules that match ``wanted``, in ascending order of precedence.
 
-    They include the rules for the boxes before and after an element's content, except for rules
-    that hide their box.
+    The result includes the rules for the boxes before and after an element's content, except for
+    rules that hide their box.
     """
     rules: list[tuple[_Weight, TextRule]] = []
     for selectors, block in _blocks(sheets):

@@ -25,13 +25,14 @@ _FOR_SCREEN_READERS = (
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 # Elements that may be icons.
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
-# Classes that several style libraries use to hide an element. Their style sheets are not loaded.
+# Classes that several style libraries use to hide an element. The style sheets of these libraries
+# are not loaded.
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
 _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
 """Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
 set by scripts."""
 _LETTER = re.compile(r"[^\W_]")
-_SHORT_NAME = 60  # in characters; a longer text explains more than an icon
+_SHORT_NAME = 60  # maximum characters; a longer text explains more than an icon
 
 
 def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
@@ -41,8 +42,8 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
 
     Formulas that are hidden behind a picture must have been replaced with text beforehand. Words
     meant for screen readers are kept if they explain an icon. Blocks with ``aria-hidden`` are
-    removed, since they are closed dialogues and menus. Single words and symbols with
-    ``aria-hidden`` are kept, since they are visible.
+    removed, since they are closed dialogs and menus. Single words and symbols with ``aria-hidden``
+    are kept, since they are visible.
     """
     sheets = "\n".join(style.text() for style in page.css("style"))
     for node in body.css("style"):

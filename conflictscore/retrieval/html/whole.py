@@ -47,7 +47,8 @@ def text_of(root: "LexborNode") -> str:
     White space in the source is significant only in ``pre`` and similar elements.
     """
     writer = _Writer()
-    # A stack, not recursion: a hostile page may nest elements more deeply than Python allows calls.
+    # A stack, not recursion: a hostile page may nest elements more deeply than Python can nest
+    # calls.
     stack: list[tuple[LexborNode, bool]] = [(root, False)]
     while stack:
         node, is_end = stack.pop()

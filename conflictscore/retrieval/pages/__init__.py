@@ -1,4 +1,4 @@
 """Fetches the pages behind search results safely.
 
-Its libraries (extra ``fetch``) are loaded on demand.
+The libraries for fetching (extra ``fetch``) are loaded on demand.
 """

@@ -29,7 +29,8 @@ _HEADERS = {
     "user-agent": f"conflictscore/{version('conflictscore')} (reads pages for its user)",
 }
 _REDIRECTS = (301, 302, 303, 307, 308)  # The statuses on which browsers redirect.
-_MOST_REDIRECTS = 3  # https, www and a new path; longer chains are usually loops or trackers
+# Enough for https, www and a new path; longer chains are usually loops or trackers.
+_MOST_REDIRECTS = 3
 _HOST = re.compile(rb"[\w.:-]+")
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _GZIP = zlib.MAX_WBITS | 16
@@ -47,13 +48,13 @@ are refused.
 _SPECIAL = [
     ip_network(network)
     for network in (
-        "168.63.129.16/32",  # a cloud provider's internal service at a public address
-        "192.0.0.0/24",  # assignments for protocols
-        "192.88.99.0/24",  # relays from 6to4 to IPv6
-        "224.0.0.0/3",  # multicast, reserved, broadcast
-        "2001::/23",  # Teredo, which contains an IPv4 address, and other protocol assignments
-        "2002::/16",  # 6to4, which contains an IPv4 address
-        "3fff::/20",  # for examples in documentation
+        "168.63.129.16/32",  # A cloud provider's internal service at a public address.
+        "192.0.0.0/24",  # Assignments for protocols.
+        "192.88.99.0/24",  # Relays from 6to4 to IPv6.
+        "224.0.0.0/3",  # Multicast, reserved, broadcast.
+        "2001::/23",  # Teredo, which contains an IPv4 address, and other protocol assignments.
+        "2002::/16",  # 6to4, which contains an IPv4 address.
+        "3fff::/20",  # For examples in documentation.
     )
 ]
 """Non-public addresses that ``is_global`` reports as public in some versions of Python."""
@@ -62,9 +63,9 @@ _SPECIAL = [
 class PageFetcher:
     """Fetches pages; use it as an async context manager in one event loop.
 
-    It keeps no cookies and sends no credentials. It ignores proxies in the environment, since a
-    proxy would look host names up itself. SSL_CERT_FILE and SSL_CERT_DIR are used;
-    ConfigurationError is raised if they are unusable. robots.txt is not read: it is meant for
+    The fetcher keeps no cookies and sends no credentials. The fetcher ignores proxies in the
+    environment, since a proxy would look host names up itself. SSL_CERT_FILE and SSL_CERT_DIR are
+    used; ConfigurationError is raised if they are unusable. robots.txt is not read: it is meant for
     crawlers, and each page here comes from a person's own search.
     """
 

@@ -11,8 +11,9 @@ from pydantic import ConfigDict, Field
 class UnreadableError(Exception):
     """Raised if a page or file cannot be read.
 
-    The message states the reason. It continues a sentence that begins with the name of the page or
-    file, as in ``"answered with status 404"``. Text that it quotes from the page has been cleaned.
+    The message states the reason. The message continues a sentence that begins with the name of the
+    page or file, as in ``"answered with status 404"``. Text that it quotes from the page has been
+    cleaned.
     """
 
 

@@ -204,8 +204,8 @@ def _fitting(page: PageText, snippet: str) -> tuple[_Outcome, bool]:
 def _telling_words(snippet: str) -> set[str]:
     """Return the snippet's informative words: numbers, and words of four letters or more.
 
-    These words should occur on its page. In scripts without spaces, each pair of characters counts
-    as a word.
+    Informative words should occur on the snippet's page. In scripts without spaces, each pair of
+    characters counts as a word.
     """
     whole = _CUT_WORD.sub(" ", _SNIPPET_DATE.sub("", snippet))
     return {

@@ -6,8 +6,8 @@ child process runs this module as a program. ``multiprocessing`` is not used, si
 user's script again.
 
 For each request, a child process reads one JSON line followed by the file's bytes, and answers with
-one JSON line. It exits if a request takes too long or if its standard input closes, so it outlives
-its parent by one request at most. The memory of a child process is limited as well.
+one JSON line. A child process exits if a request takes too long or if its standard input closes, so
+it outlives its parent by one request at most. The memory of a child process is limited as well.
 """
 
 import atexit
@@ -35,13 +35,14 @@ from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, 
 from conflictscore.threads import in_thread, usable_cores
 
 _FIRST = FetchedPage("", "http://localhost/", "text/html", None, b"<p>The first takes longest.")
-"""This page is read first, so that the time for loading the libraries is not counted for any real
-page."""
+"""A page that is read first, so that the time for loading the libraries is not counted for any real
+page.
+"""
 CLOCK = 6
 """The limit on wall-clock time, as a multiple of the limit on processor time.
 
-The wall-clock limit ends a process that waits without using the processor. It is generous, since a
-busy machine slows down a working process.
+The wall-clock limit ends a process that waits without using the processor. The limit is generous,
+since a busy machine slows down a working process.
 """
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 """The signal that ends a process that has used up its processor time; Windows has no such signal.
@@ -59,7 +60,7 @@ class ReaderBox:
 
     def __init__(
         self,
-        page_seconds: float = 10.0,  # limit on processor time; an article of 2 MB takes 1 s.
+        page_seconds: float = 10.0,  # Limit on processor time; an article of 2 MB takes 1 s.
         file_seconds: float = 60.0,  # A PDF of 137 pages takes 4 s.
         megabytes: int = 1000,  # A Word file with 20 MB of text needs 200 MB.
         clock: float = CLOCK,
@@ -95,7 +96,7 @@ class ReaderBox:
     def read(self, data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
         """Read a file as ``read_file`` does, but in a child process.
 
-        This also raises UnreadableError if the file takes too much time or memory.
+        The method also raises UnreadableError if the file takes too much time or memory.
         """
         request = {"ending": ending, "url": url, "seconds": self._file_seconds}
         answer = self._answer(request, data, Event())
@@ -209,8 +210,8 @@ _sharing = Lock()  # so that two threads do not create two boxes
 def shared_box() -> ReaderBox:
     """Return the box that all threads of this process share.
 
-    It is closed when the interpreter exits. A forked child gets its own box, since the parent's
-    child processes answer only the parent.
+    The box is closed when the interpreter exits. A forked child gets its own box, since the
+    parent's child processes answer only the parent.
     """
     with _sharing:
         return _shared.setdefault(os.getpid(), ReaderBox())

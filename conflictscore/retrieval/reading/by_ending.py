@@ -1,4 +1,4 @@
-"""Reads the documents in a file, choosing the reader by the ending of the file's name."""
+"""Reads the documents in a file, choosing the reader by the file's extension."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
     Notes and documents name the file by its ``url``.
 
     Raises:
-        UnreadableError: The file is empty or damaged, or its content does not match its ending.
+        UnreadableError: The file is empty or damaged, or its content does not match its extension.
         InputError: The file has too many rows.
     """
     notes: Notes = []
@@ -213,5 +213,4 @@ _READERS: dict[str, _Reader] = {
 
 ENDINGS = tuple(_READERS)
 PLAIN_ENDINGS = (".txt",)
-"""Endings of files that are read in the main process, since no content can make their reader
-slow."""
+"""File extensions that are read in the main process: no content can make their reader slow."""

@@ -209,9 +209,9 @@ def _quote_fault(lines: Sequence[str], marks: _Marks, width: int, is_last: bool)
     """Return what is wrong with a row that extends over several lines; None if nothing is.
 
     If text follows the quotation mark that ends a cell, this mark may really begin a cell, because
-    an earlier mark was not closed. That is so if the mark is at the beginning of a cell, and each
-    line has as many cells as the table has columns. In a table with a single column this cannot be
-    decided, so the row is left unchanged.
+    an earlier mark was not closed. The mark begins a cell if it is at the beginning of a cell, and
+    each line has as many cells as the table has columns. In a table with a single column this
+    cannot be decided, so the row is left unchanged.
     """
     try:
         next(marks.rows(lines, strict=True))

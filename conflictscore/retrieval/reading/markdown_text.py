@@ -234,7 +234,7 @@ class _Prose:
     def _image_of_tag(self, tag: re.Match[str]) -> str:
         """Return the placeholder for a picture in HTML.
 
-        It is empty for decorative pictures, whose alternative text is empty.
+        The placeholder is empty for decorative pictures, whose alternative text is empty.
         """
         words = _ALTERNATIVE.search(tag[0])
         return "" if words and not words[2].strip() else self._image_mark(words[2] if words else "")

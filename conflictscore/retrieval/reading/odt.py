@@ -38,8 +38,9 @@ _LEFT_OUT = frozenset(
         "table-column", "table-columns", "table-header-columns", "covered-table-cell", "glue-point",
     )
 )  # fmt: skip
-_MOST_REPEATED = 200  # Copies of a repeated cell or space; files declare millions of empty columns.
-_DEEPEST = 100  # Nesting depth; a deeper file would exceed Python's recursion limit.
+# Maximum copies of a repeated cell or space; some files declare a million empty ones.
+_MOST_REPEATED = 200
+_DEEPEST = 100  # Maximum nesting depth; a deeper file would exceed Python's recursion limit.
 
 
 def read_odt(data: bytes) -> RichText:

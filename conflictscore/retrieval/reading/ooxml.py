@@ -82,7 +82,7 @@ def opened(data: bytes, kind: str, usual: str) -> Iterator[tuple[Package, str]]:
 
     Args:
         data: The bytes of the file.
-        kind: The file's ending, without the dot.
+        kind: The file's extension, without the dot.
         usual: The main part's usual name, which is used if the file does not name one.
 
     Raises:

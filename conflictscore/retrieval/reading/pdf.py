@@ -151,8 +151,8 @@ def _undivided(text: str) -> str:
     """Join words that are hyphenated across two lines, and spell out ligatures.
 
     A hyphen is kept if a capital or a digit follows it (Barnes-Jewish, COVID-19), or if the word
-    before it is code (``<&digit-``). It is also kept if the same word occurs with a hyphen within
-    another line (proto-oncogene), and in compounds of more than two words (hard-to-find).
+    before it is code (``<&digit-``). A hyphen is also kept if the same word occurs with a hyphen
+    within another line (proto-oncogene), and in compounds of more than two words (hard-to-find).
     """
     compounds: set[str] | None = None
     words: set[str] = set()
@@ -187,8 +187,8 @@ def _undivided(text: str) -> str:
 def _divides(before: str, after: str, hyphen: str) -> bool:
     """Whether the hyphen at the end of a line belongs to a word.
 
-    A dash does not, and neither does the hyphen in "10-$20". The characters that pdfium inserts
-    always do, since it inserts them only within words.
+    A dash does not belong to a word, and neither does the hyphen in "10-$20". The characters that
+    pdfium inserts always belong to a word, since it inserts them only within words.
     """
     return bool(before and (after or hyphen in _HYPHENS))
 

@@ -83,8 +83,8 @@ class Grid:
     def fits(self, lines: Iterable[Sequence[Segment]]) -> bool:
         """Whether the lines of text on a page are arranged as in a complete table.
 
-        That is not so if there is text beside the table, if a cell contains a long text or white
-        space that divides columns, or if too few cells contain words. The lines may then be a
+        The result is False if there is text beside the table, if a cell contains a long text or
+        white space that divides columns, or if too few cells contain words. The lines may then be a
         drawing, or part of a larger table without lines.
         """
         by_cell: dict[_Cell, list[Segment]] = {}

@@ -20,8 +20,9 @@ _LEVEL = 0.02
 _NUMBER = re.compile(r"[\d+\u2212-]|[^\W\d_]{1,3}[\d+\u2212*/-]")
 """Matches the start of a superscript or subscript that is a number or a term (n+1)."""
 _BRACKET = re.compile(r"\([^()]{0,20}[\d+\u2212*/-]")
-"""Matches the start of a superscript in brackets. Lowered brackets are not matched: they may be
-large ordinary ones."""
+"""Matches the start of a superscript in brackets. Lowered brackets are not matched, since they may
+be ordinary brackets of a larger size.
+"""
 _APART = 2.0
 """Maximum overlap, relative to the font size, of runs that belong to the same segment."""
 

@@ -49,7 +49,7 @@ _TURNED = 0.15
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
     """Remove page numbers, and all running heads and feet except the first occurrence of each.
 
-    They would interrupt sentences that continue on the next page.
+    Such lines would interrupt sentences that continue on the next page.
     """
     left_out = _heads_and_numbers([_edges(page) for page in pages])
     return [[line for line in page if id(line) not in left_out] for page in pages]

@@ -18,7 +18,7 @@ from conflictscore.retrieval.reading.pdf_words import with_whole_words
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
-# Up to three words. Their common position is requested with one call.
+# Up to three words. The position of these words is requested with one call.
 _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
@@ -93,9 +93,9 @@ _NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
 class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
-    ``may_be_unseen`` is called for each object that draws text. If it returns true, the object's
-    text becomes a separate run. ``walls`` gives the vertical table lines at a height, which divide
-    the text.
+    ``may_be_unseen`` is called for each object that draws text. If the function returns true, the
+    object's text becomes a separate run. ``walls`` gives the vertical table lines at a height,
+    which divide the text.
     """
 
     def __init__(

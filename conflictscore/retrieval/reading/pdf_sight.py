@@ -78,7 +78,8 @@ class Sight:
     """Finds the visible text on the pages of one file, whose bytes are ``data``.
 
     Attributes:
-        unsure: The number of runs that were not examined for lack of time. They count as visible.
+        unsure: The number of runs that were not examined for lack of time. Such runs count as
+            visible.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -137,8 +138,9 @@ class Sight:
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
         """Return the visible runs of a page.
 
-        Unpainted text never appears in the page's image. If it lies over a picture, it is the
-        OCR text of a scan, and a person sees the words in the scan itself. Elsewhere it is hidden.
+        Unpainted text never appears in the page's image. If unpainted text lies over a picture, it
+        is the OCR text of a scan, and a person sees the words in the scan itself. Elsewhere it is
+        hidden.
         """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]

@@ -1,6 +1,6 @@
 """Puts right-to-left words of a PDF page in reading order, and joins spaced-out letters of words.
 
-pdfium returns the letters of some right-to-left words from left to right, as they are drawn. It
+pdfium returns the letters of some right-to-left words from left to right, as they are drawn. pdfium
 also puts spaces between letters that are drawn far apart. The limits in this module were chosen by
 hand.
 """

@@ -1,8 +1,8 @@
 """Reads the slides of a PowerPoint file as they are shown, each followed by its speaker notes.
 
 This module reads the parts of the file itself, since the available libraries lose some of the
-content. We tried markitdown on ten small presentations, each of which tests one rule. It read only
-two of them as PowerPoint shows them.
+content. We tried markitdown on ten small presentations, each of which tests one rule. markitdown
+read only two of them as PowerPoint shows them.
 """
 
 from collections import Counter

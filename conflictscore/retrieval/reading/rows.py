@@ -1,8 +1,9 @@
 """Reads tables (.csv) and JSON lines (.jsonl), in which each row is a document.
 
-It understands the formats that these tools write: spreadsheets, pandas, LangChain, LlamaIndex,
-Haystack, Pyserini and Elasticsearch. An unusable row is left out with a note, without affecting
-other rows. A file without a usable row is rejected, and the error describes its first unusable row.
+The module understands the formats that these tools write: spreadsheets, pandas, LangChain,
+LlamaIndex, Haystack, Pyserini and Elasticsearch. An unusable row is left out with a note, without
+affecting other rows. A file without a usable row is rejected, and the error describes its first
+unusable row.
 """
 
 import csv

@@ -182,8 +182,8 @@ def _spanning(rows: list[list[RtfCell]]) -> Iterator[list[Cell]]:
 def _edges(rows: list[list[RtfCell]]) -> list[int]:
     """Return the right edges of a table's columns, in ascending order.
 
-    The list is empty if all rows have the same number of cells, since edges are then not needed. It
-    is also empty if a row does not state the edges of its cells.
+    The list is empty if all rows have the same number of cells, since edges are then not needed.
+    The list is also empty if a row does not state the edges of its cells.
     """
     if len({*map(len, rows)}) < 2:
         return []

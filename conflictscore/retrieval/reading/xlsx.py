@@ -170,8 +170,9 @@ class _Row(NamedTuple):
     number: int
     cells: dict[int, ShownCell]
     header_end: int
-    """The last row of the header, if a header begins with this row. It is this row itself, unless
-    the header contains a merged cell and extends over several rows."""
+    """The last row of the header, if a header begins with this row. The header ends with this row,
+    unless the header contains a merged cell and extends over several rows.
+    """
     is_title: bool
 
 

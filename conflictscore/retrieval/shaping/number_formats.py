@@ -311,7 +311,7 @@ def _literals(tokens: list[_Token]) -> str:
 
 
 def _nearest(part: Fraction, below: str) -> tuple[int, int]:
-    """Return the nearest numerator and denominator for the places below the slash."""
+    """Return the nearest numerator and denominator for the places of the denominator."""
     if below.isdecimal() and int(below):
         return int(part * int(below) + Fraction(1, 2)), int(below)
     # as many digits as the format has places, but at least one and at most five

@@ -19,7 +19,8 @@ from conflictscore.records import Answer, Attempt, Claim, ClaimEvidence
 _RESAMPLE_SEED = 5000
 """The number that is added to the seed of a model to draw the second sample.
 
-It exceeds the number that ``setup`` adds for repetitions of a run, so the seeds never coincide.
+This offset exceeds the offset that ``setup`` adds for repetitions of a run, so the seeds never
+coincide.
 """
 
 
@@ -76,8 +77,8 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 def _resampled(model: LanguageModel) -> LanguageModel:
     """Return the model with a different seed, if it accepts one, and with a separate cache key.
 
-    With the same key, the cache would return the first sample. Each repetition of a run has a key
-    of its own too, in which ``sample`` is a number (see ``setup``).
+    With the same key, the cache would return the first sample. Each repetition of a run has its own
+    key too, in which ``sample`` is a number (see ``setup``).
     """
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:

@@ -53,7 +53,7 @@ async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
         reply = await ask(_AGAIN, [document], _OPINION_TOKENS, **fields)
         new_opinions[number] = before if _KEEP.match(reply) else reply
 
-    # the functions above read these variables; each round fills ``new_opinions`` anew, so that all
+    # the functions above read these variables; each round refills ``new_opinions``, so that all
     # readers of a round see the same summary
     opinions, summary, rounds = dict[int, str](), "", 0
     while rounds < _ROUNDS:

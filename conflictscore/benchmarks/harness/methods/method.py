@@ -44,8 +44,9 @@ class BenchmarkMethod:
     looks_again: bool = False
     """Whether the method reconsiders the loop's first answer (takes a second look at it)."""
     own_judge: bool = False
-    """Whether the method's answers are judged by a criterion of their own. The judge is then the
-    method's judge in ``Benchmark.judges``."""
+    """Whether the method's answers are judged by a separate criterion. The judge is then the
+    method's judge in ``Benchmark.judges``.
+    """
     tells_type: bool = False
     """Whether the method names the conflict type."""
     caveat: str = ""

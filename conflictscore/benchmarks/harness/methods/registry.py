@@ -12,7 +12,7 @@ from typing import NamedTuple
 DOCUMENTS, LOOP, GRADE, MEANING = "documents", "loop", "grade", "meaning"
 """The steps that belong to no single method.
 
-In this order, they find the documents, run the loop with its first answer, grade an answer, and
+In order, the steps find the documents, run the loop with its first answer, grade an answer, and
 determine whether two answers make the same claims.
 """
 
@@ -118,7 +118,7 @@ COMPARED = (
     ("regenerated-rag", "resample"),
     ("regenerated-rag", "placebo"),
 )
-"""The comparisons besides those with ``rag``; each is made if both of its methods were run.
+"""Comparisons with methods other than ``rag``; each is made if both of its methods were run.
 
 The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
 controls, to separate the effect of the evidence from the effect of asking twice.

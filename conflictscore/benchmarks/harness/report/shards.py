@@ -62,7 +62,8 @@ def _is_data(name: str) -> bool:
 
 def _are_shards(group: Sequence[ReportRun]) -> bool:
     """Return whether the runs have different data files and no questions in common."""
-    # a run without such a hash ("[]"), such as one from Python, might have any questions
+    # a run without such a hash ("[]"), such as a run started from Python, might contain any
+    # questions
     data_hashes = {json.dumps([v for k, v in _hashes(run).items() if _is_data(k)]) for run in group}
     if len(group) < 2 or len(data_hashes) < len(group) or "[]" in data_hashes:
         return False

@@ -56,7 +56,7 @@ class PooledPair(Record):
     runs: dict[str, Paired]
     """The comparison in each run that judged both methods, by name of the run."""
     difference: Interval
-    """The difference, averaged over runs and then over questions. Its bootstrap interval is
+    """The difference, averaged over runs and then over questions. The bootstrap interval is
     computed by resampling questions.
     """
     p_value: float | None
@@ -70,7 +70,8 @@ class PooledPair(Record):
     between: float | None
     """The standard deviation of the individual runs' differences.
 
-    Only questions that were judged in all runs are included. It is None if there is only one run.
+    Only questions that were judged in all runs are included. The deviation is None if there is only
+    one run.
     """
     by_chance: float | None
     """The value that ``between`` would have if runs differed only by chance on single questions.
@@ -80,9 +81,9 @@ class PooledPair(Record):
     needed: int | None = None
     """The number of questions with which a study has an 80 % chance of showing the difference.
 
-    It is computed for a paired t-test of the questions' means. The study is assumed to have as many
-    runs as this one. The number is None if the difference is already significant, or if no more
-    questions are needed.
+    The number is computed for a paired t-test of the questions' means. The study is assumed to have
+    as many runs as this one. The number is None if the difference is already significant, or if no
+    more questions are needed.
     """
 
 
@@ -357,7 +358,7 @@ def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, f
     """Return each text that was judged, its verdict, and whether the verdict came from a cache.
 
     Chosen options are left out, since no judge is needed for them. So are answers that are judged
-    by a criterion of their own.
+    by a separate criterion.
     """
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)

@@ -36,7 +36,7 @@ class PooledLevel(Record):
     method: str
     measure: str
     level: Interval
-    """The level, in [0, 1], averaged over runs and then over questions. Its interval is computed by
+    """The level, in [0, 1], averaged over runs and then over questions. The interval is computed by
     resampling questions.
     """
     runs: dict[str, float | None]
@@ -50,7 +50,8 @@ class PooledTransitions(Record):
 
     A question has one answer in every run.
 
-    Each share is a ratio of sums over the runs. Its interval is computed by resampling questions.
+    Each share is a ratio of sums over the runs. The interval of a share is computed by resampling
+    questions.
     """
 
     method: str
@@ -102,7 +103,7 @@ class PooledScores(Record):
 def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
     """Compute every method's level on every measure.
 
-    Each question contributes its mean over the runs that judged it, however many these are.
+    Each question contributes its mean over the runs that judged it, whatever their number.
     """
     for method in _methods(runs):
         for measure in runs[0].figures.measures:

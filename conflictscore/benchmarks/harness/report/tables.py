@@ -231,9 +231,9 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
 
 
 def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
-    """Count how often other ways of choosing the claim to reconsider choose a different claim.
+    """Count how often each alternative rule selects a different claim to reconsider.
 
-    Returns no table if every way chooses the same claims.
+    Returns no table if all rules select the same claims.
     """
     put_back = [
         (claims_by_choice(report), question_result.reconsidered.claim.number)
