@@ -1,6 +1,8 @@
 """Locates the values in answers that are JSON, and decides which texts may replace a value.
 
 Offsets count characters of the raw answer, so replacing a value leaves every other byte unchanged.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import json

@@ -2,6 +2,8 @@
 
 Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged,
 including line ends, code, tables, links and citations.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

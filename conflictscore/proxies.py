@@ -39,6 +39,7 @@ def proxy_for(url: str) -> str | None:
     proxy = proxy.strip() if "://" in proxy else f"http://{proxy.strip()}"
     with suppress(ValueError):
         parts = urlsplit(proxy)
+        # reading the port raises ValueError if it is no number up to 65535; nothing listens on 0
         if parts.scheme in _SCHEMES and parts.hostname and parts.port != 0:
             return proxy
     raise ConfigurationError(
@@ -73,7 +74,7 @@ def through_proxy(url: str, status: str = "") -> str:
 def by_proxy(url: str) -> str:
     """Return the phrase for messages that names a URL's proxy; empty without a proxy."""
     proxy = None
-    with suppress(ConfigurationError):
+    with suppress(ConfigurationError):  # the message is about another failure
         proxy = proxy_for(url)
     return f" through the environment's proxy {without_login(proxy)}" if proxy else ""
 

@@ -3,6 +3,8 @@
 A short answer ("Yes.", "1871") is rewritten as one statement, since no document can support the
 answer by itself. A longer answer is split into claims, and the prompt includes its question. If the
 claims leave out part of the answer, the model is asked about that part once more.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -4,6 +4,8 @@ The model that splits an answer is not trusted: each number, name, negation and 
 a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and
 the comments and prose in code are checked as well. Time is linear in the lengths of the answer and
 its claims.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Decides which claims are about a passage of an answer. Time is linear in the number of words."""
+"""Decides which claims are about a passage of an answer. Time is linear in the number of words.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from bisect import bisect_left

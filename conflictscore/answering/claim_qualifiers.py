@@ -5,6 +5,8 @@ bound ("at least 50"), a unit, magnitude or sign of a number, the month of a dat
 prefix ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
 the claim that was checked says more than the answer, or something different. Time is linear in the
 lengths of the texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

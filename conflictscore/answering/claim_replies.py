@@ -1,4 +1,7 @@
-"""Functions that read the claims in a reply, without the headings and remarks that models add."""
+"""Functions that read the claims in a reply, without the headings and remarks that models add.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -5,6 +5,8 @@ first made in Basel" says, although each of its words is in one of them. So if o
 passages contain a name or number of the passage, one of these claims must also contain a word that
 is near it in the passage. If all claims about a passage were read from other passages, this applies
 to every word of the passage. Time is linear in the lengths of the texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -2,6 +2,8 @@
 
 A heading, a question or the lead-in of a list may have some such words without stating anything.
 Time is linear in the length of the passage.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Functions that format the evidence for and against a claim, for prompts, people and agents."""
+"""Functions that format the evidence for and against a claim, for prompts, people and agents.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple

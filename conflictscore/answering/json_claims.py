@@ -1,4 +1,7 @@
-"""Functions that turn the values of a JSON answer into claims, and report the disputed values."""
+"""Functions that turn the values of a JSON answer into claims, and report the disputed values.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Iterator, Sequence

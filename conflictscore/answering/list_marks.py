@@ -1,4 +1,7 @@
-"""Functions that read the bullets and numbers of list lines, and recognise titles among them."""
+"""Functions that read the bullets and numbers of list lines, and recognise titles among them.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Words that deny and words that state nothing, in many languages; see ``word_lists.toml``."""
+"""Words that deny and words that state nothing, in many languages; see ``word_lists.toml``.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 import tomllib

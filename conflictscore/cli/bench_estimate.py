@@ -1,4 +1,7 @@
-"""The cost estimate that ``conflictscore bench NAME --dry-run`` prints."""
+"""The cost estimate that ``conflictscore bench NAME --dry-run`` prints.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""The command ``score-file``."""
+"""The command ``score-file``.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections.abc import Mapping

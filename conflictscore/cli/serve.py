@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""Seconds that running requests may still take after the server is asked to stop."""
+"""Maximum seconds that running requests may still take after the server is asked to stop; chosen by
+hand."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
-    """Add the options for the address and for callers' keys."""
+    """Add the options for the address and for callers' keys.
+
+    The default ports of ``serve`` and ``mcp`` differ, so that both can run on one machine.
+    """
     for option in (
         click.option(
             "--no-auth",
@@ -104,7 +108,7 @@ def run_server(
     url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
     guard = counted(count, "key") if count else "no key needed"
     click.echo(f"{url}{about}, {guard}; Ctrl-C stops it", err=True)
-    raise_file_limit()
+    raise_file_limit()  # every connection takes a file handle
     run_async(Server(app, listener, grace=min(grace, _GRACE_S)).serve(signals=True))
     click.echo("stopped", err=True)
 

@@ -1,4 +1,7 @@
-"""Corrects the disputed passages of an answer in place, and keeps everything else."""
+"""Corrects the disputed passages of an answer in place, and keeps everything else.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

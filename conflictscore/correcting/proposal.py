@@ -74,6 +74,15 @@ async def propose(
     to rewrite the passage. Two claims whose winners replace the same span count as one correction.
     Then an explanation is added if a dispute is unsettled, or if several things have the same name.
     Only one explanation is added, since a second one would overwrite the first.
+
+    Args:
+        passage: The passage, a sentence of the answer.
+        disputed_claims: The disputed claims of the passage.
+        others: The other claims of the passage, which the new text must still state.
+        looking: What the second looks need.
+        write: Asks a model to rewrite a passage with corrections.
+        alone: Whether the passage is the whole answer. If so, it may be a phrase rather than a
+            sentence.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)
@@ -108,6 +117,7 @@ def _with_winners(
         exchange = exchanges[own]
         if exchange in done:
             continue
+        # the claims whose winners exchange the same span, which may therefore be replaced in them
         twins = [text for text, other in exchanges.items() if other and other == exchange]
         new_text = replaced(
             text, look, beside(look), twins=twins, documents=looking.documents, alone=alone

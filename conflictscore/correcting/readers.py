@@ -4,6 +4,8 @@ A reader is a model that answers a question from one document. A reader does not
 answer or other documents, since models tend to repeat an answer that they see. A reader's prompt
 does not offer "not stated" as a reply, since models would use that reply too often. Invented
 answers are rejected later.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -11,6 +11,8 @@ the reply against the answer, as if the answer were a document; if the label is 
 already states the reply. The third asks a capable judge that sees the claim, its answer and the
 documents. If the models are embedded, the third method instead compares the words that each
 document uses for its fact and its subject. When in doubt, a reply does not count as a rival.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

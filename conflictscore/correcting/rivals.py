@@ -2,6 +2,8 @@
 
 The question is put to each document separately. The answers are compared with the claim. The rivals
 among them are labelled against all documents.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

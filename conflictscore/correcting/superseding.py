@@ -6,6 +6,8 @@ document supports "A was replaced by B". If only one side has such a document, t
 dispute that the vote left open. Such a document also prevents a claim from being outvoted by a
 statement that the claim replaced. A rival with such a document still needs as much support as the
 claim, since anyone can write "correction" at the top of a page.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -2,6 +2,8 @@
 
 The new text is one sentence in the answer's language, in which each value is followed by its
 sources. If ``LANGUAGES`` has no wording for the language, the passage is kept.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

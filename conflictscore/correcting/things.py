@@ -5,6 +5,8 @@ things, and so are "the 1951 novel" and "a 1977 album". A document describes its
 next to the name: in parentheses, after a comma, after "is a", or as a place after "in". Two
 documents are about different things only if both describe their subjects and the two descriptions
 have no word in common.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

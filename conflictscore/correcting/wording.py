@@ -1,4 +1,7 @@
-"""Puts the winner of a second look into a passage, if possible without a model."""
+"""Puts the winner of a second look into a passage, if possible without a model.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Sequence

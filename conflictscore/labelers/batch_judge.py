@@ -4,6 +4,8 @@ The claims of one call form a batch. Each claim has an id derived from its text.
 only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
 without a usable verdict. A claim that reads like an instruction to the judge gets a call to itself.
 The rules and the document precede the claims, so that a server can cache them for the next claims.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import itertools

@@ -1,4 +1,7 @@
-"""The labeler ``json``, the paper's judge: snippet, reasoning and label as JSON (Table 7)."""
+"""The labeler ``json``, the paper's judge: snippet, reasoning and label as JSON (Table 7).
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

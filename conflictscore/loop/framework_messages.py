@@ -3,6 +3,8 @@
 A summary of the conversation, a hand-over to a different agent or "Please continue." does not
 replace the user's question. A client's housekeeping request, such as Open WebUI's request for a
 title, is answered by the model alone, since it does not concern the documents.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

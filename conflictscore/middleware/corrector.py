@@ -1,4 +1,7 @@
-"""``correct``: takes an answer and documents, and returns the corrected answer with evidence."""
+"""``correct``: takes an answer and documents, and returns the corrected answer with evidence.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""A Model Context Protocol server with the tools score, correct and ask."""
+"""A Model Context Protocol server with the tools score, correct and ask.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,7 @@
-"""Reads a chat conversation: its question, its history, and the documents that tools returned."""
+"""Reads a chat conversation: its question, its history, and the documents that tools returned.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 import re

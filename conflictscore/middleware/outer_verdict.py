@@ -4,6 +4,8 @@ A supervisor writes the last message itself, so the verdict on its agent's answe
 message. :func:`carry_verdict` adds a verdict to the last message. If a tool of an agent calls
 another agent, the outer agent reads the inner agent's answer as the tool's result;
 :func:`inner_runs` lets it check its own answer against the inner agent's documents.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import json

@@ -2,6 +2,8 @@
 
 Such texts are the system prompt and the results of tools that are not sources. They matter only for
 claims that the documents do not mention. Time is linear in the length of the texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections.abc import Iterator, Mapping

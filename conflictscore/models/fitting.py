@@ -1,4 +1,7 @@
-"""Shortens documents to fit a model's context window, and marks the cuts."""
+"""Shortens documents to fit a model's context window, and marks the cuts.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -3,6 +3,8 @@
 A reply that is not plain JSON is repaired by json-repair. The repaired value is used only if it has
 every field of the reply exactly once. A reply without JSON may have the same fields in YAML or in
 tags. Nothing is guessed, and nothing that was cut off is completed.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Finds and parses the JSON in a text."""
+"""Finds and parses the JSON in a text.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 import re

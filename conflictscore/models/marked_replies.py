@@ -3,6 +3,8 @@
 The whole reply must have that format, since a few tagged words in prose may be a quotation from a
 document. In YAML, numbers, true, false and null are read as in JSON, unless they are in quotation
 marks. All other values remain strings, "NO" and "1.2.3" among them.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import html

@@ -1,4 +1,7 @@
-"""Finds the error in a provider's reply: its status, code and message, wherever they are."""
+"""Finds the error in a provider's reply: its status, code and message, wherever they are.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 import re

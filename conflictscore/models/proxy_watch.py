@@ -1,4 +1,7 @@
-"""Ends calls through a proxy that accepts connections but never answers."""
+"""Ends calls through a proxy that accepts connections but never answers.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import ssl

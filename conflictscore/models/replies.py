@@ -3,6 +3,8 @@
 Every step reads replies through this module and :mod:`~conflictscore.models.json_replies`. Damage
 is repaired only if nothing was lost. An ambiguous reply raises a ValueError, whose message can be
 sent back to the model.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

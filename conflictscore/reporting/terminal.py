@@ -1,6 +1,8 @@
 """Prints a finished run to the terminal.
 
 All texts are untrusted: markup is escaped and control characters are removed.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections import Counter

@@ -33,7 +33,8 @@ TEXT_KEYS = (
 field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
 """Maximum number of documents from all tools in one turn of the conversation. The same limit
-applies to the documents in a request to the service."""
+applies to the documents in a request to the service. It was chosen by hand, and is far above what
+searches return."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 """The fields of a record. If a caller passes a record as a mapping, these fields do not become
 metadata."""

@@ -1,4 +1,7 @@
-"""Provides the base class of web searches, which handles keys, requests, pages and errors."""
+"""Provides the base class of web searches, which handles keys, requests, pages and errors.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import base64
 import html

@@ -1,4 +1,7 @@
-"""Stores the reviews of a service's runs next to the runs, counts them, and exports them."""
+"""Stores the reviews of a service's runs next to the runs, counts them, and exports them.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections import Counter

@@ -3,6 +3,8 @@
 These requests are admitted like all other requests to the service. A caller sees and reviews only
 the runs of their own key. A caller whose key has ``runs=all`` sees and reviews the runs of every
 key.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import logging

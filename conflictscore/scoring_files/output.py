@@ -1,4 +1,7 @@
-"""Writes scored rows as JSON lines or Parquet, and reads the outcomes back."""
+"""Writes scored rows as JSON lines or Parquet, and reads the outcomes back.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 import os

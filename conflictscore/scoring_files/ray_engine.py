@@ -5,6 +5,8 @@ Ray's own readers would change rows, since they add missing fields and fix a typ
 Actors hold the models and the labeler, and score blocks of rows. Ray restarts a dead actor and
 assigns its block to it again. Results stream back to the caller, whose journal makes a run
 resumable.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

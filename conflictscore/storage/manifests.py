@@ -1,4 +1,7 @@
-"""Compares manifests, which record the input and settings with which a run was started."""
+"""Compares manifests, which record the input and settings with which a run was started.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -3,6 +3,8 @@
 All communication with the server runs on an event loop in a separate thread. Callers therefore wait
 only for a limited time, even if the server or the network hangs. For a few seconds after a failure,
 all calls fail at once. Background statements are then retried.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

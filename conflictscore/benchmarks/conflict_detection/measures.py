@@ -3,6 +3,8 @@
 Figures depend on the verdicts, but not on the order of the verdicts. If a figure cannot be
 computed, it is None, never 0. A group is a claim with its documents. F1 and label accuracy have
 intervals computed by resampling groups, since the pairs within a group are not independent.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections import Counter

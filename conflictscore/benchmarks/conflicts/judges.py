@@ -1,4 +1,7 @@
-"""Judges answers by the measures of "DRAGged into Conflicts" (section 4), with our own prompts."""
+"""Judges answers by the measures of "DRAGged into Conflicts" (section 4), with our own prompts.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections import Counter

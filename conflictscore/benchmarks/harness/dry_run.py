@@ -4,6 +4,8 @@ The real steps run on a few questions, with models that count the tokens of thei
 making calls. Each step runs twice. For the lower bound, no first answer has a conflict. For the
 upper bound, every first answer has a conflict if the question has at least two documents. The
 expected figure is interpolated between the two bounds, according to the paper's share of conflicts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections import defaultdict

@@ -1,4 +1,7 @@
-"""Prepares the questions' documents: checks that they are available, and shortens long ones."""
+"""Prepares the questions' documents: checks that they are available, and shortens long ones.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -96,7 +96,8 @@ class StepFailure(StrEnum):
 
 
 _STOPPED_IN_FORMAT_1 = "the run was stopped during this step"
-"""The error of a stopped step in format 1, which does not record the kind of failure."""
+"""The error of a stopped step in format 1 of run folders (``manifest.py``). That format does not
+record the kind of failure."""
 
 
 class StepRecord(Record):
@@ -283,7 +284,8 @@ class QuestionResult(Record):
 
     def alike(self, method: str, against: str = BASELINE) -> bool | None:
         """Return whether two differently worded answers make the same claims; None if unknown."""
-        first_answer, second_answer = self.methods[against].answer, self.methods[method].answer
+        results = self.methods.get(against), self.methods.get(method)
+        first_answer, second_answer = (each.answer if each else None for each in results)
         if first_answer is None or second_answer is None:
             return None
         return self.same_claims.get(meaning_key(first_answer.text, second_answer.text))

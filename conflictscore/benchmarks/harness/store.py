@@ -13,6 +13,8 @@ calls.sqlite           replies of non-deterministic models, so that no call is p
 
 The first four files are created in this order, and the manifest is either complete or missing. So
 even if a run is killed at any moment, the same command can resume it.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import json

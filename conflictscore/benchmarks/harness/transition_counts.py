@@ -256,7 +256,10 @@ def _transitions(
     *,
     by_wording: bool = False,
 ) -> Transitions:
-    """Compute the figures of section 6.4 for one method, comparing answers by claims or wording."""
+    """Compute the figures of the paper's section 6.4 for one method.
+
+    Answers are compared by their claims or by their wording.
+    """
     outcomes = conflict_outcomes(question_results, method, measure.name, by_wording=by_wording)
     answers = [outcome for outcome in outcomes if outcome.answered]
     revisions = [outcome for outcome in answers if outcome.revised]
@@ -292,7 +295,7 @@ def _transitions(
 
 
 class ConflictOutcome(NamedTuple):
-    """The outcome of one first answer with a conflict after a method has run (section 6.4)."""
+    """The outcome of a first answer with a conflict after a method has run (section 6.4)."""
 
     question: str
     answered: bool

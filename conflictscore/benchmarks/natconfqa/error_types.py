@@ -3,6 +3,8 @@
 In the paper, a person classified 160 answers. Here, rules classify as many answers as they can, and
 a model classifies the remaining ones. The rules are based on the descriptions in Table 9, and they
 use the decisions behind recall.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections import Counter

@@ -10,6 +10,8 @@ paper uses), Perspectrum, and the opinions in CONFLICTS. HealthVer, Climate-FEVE
 contain studies that disagree, so these sets are suitable too. WikiContradict is less suitable,
 since two passages on one fact are not enough for three paragraphs. In SciFact there are no claims
 with a conflict, and in Factcheck-GPT there are almost none.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import hashlib

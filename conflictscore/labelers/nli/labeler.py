@@ -1,4 +1,7 @@
-"""The NLI labeler, which compares a claim with each window of a document."""
+"""The NLI labeler, which compares a claim with each window of a document.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,6 +4,8 @@ Each pair is processed separately on one thread, and as many pairs run in parall
 cores. On a CPU, this is as fast as batches if pairs have at least about 50 tokens, and it needs no
 padding. More importantly, the result for a pair does not depend on other pairs: a dynamically
 quantised model scales all pairs of a batch together, so each would influence the others.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import hashlib

@@ -4,6 +4,8 @@ One part of a page often explains another. The title names the subject, the date
 tomorrow", and the first row of a table explains the cells in the tenth row. So the title and the
 date precede each window, and context (a heading, a table header or a sentence) precedes each window
 except the first.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

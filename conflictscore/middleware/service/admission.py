@@ -1,4 +1,7 @@
-"""Authenticates callers, and limits the size and number of requests."""
+"""Authenticates callers, and limits the size and number of requests.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import hmac

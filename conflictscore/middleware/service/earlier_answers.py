@@ -2,6 +2,8 @@
 
 Clients such as the Vercel AI SDK send an answer's text once. In later turns they send an
 ``item_reference`` with the id of the message, which contains the id of its run.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

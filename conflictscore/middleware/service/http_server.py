@@ -8,6 +8,8 @@ bodies that arrive too slowly. A proxy in front of the service limits the connec
 The server speaks only HTTP/1.1. Otherwise hypercorn would accept HTTP/2 without TLS, by prior
 knowledge or upgrade. With HTTP/2, a stream that the client abandons or never reads would occupy its
 slot forever.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

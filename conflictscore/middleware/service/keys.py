@@ -11,6 +11,8 @@ desk     pw4…                       runs=all
 
 ``runs=all`` lets a caller read and review the runs of all callers. Other callers see only their own
 runs. Two lines with the same name are two keys of one caller.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import hashlib

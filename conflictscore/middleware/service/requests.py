@@ -1,4 +1,7 @@
-"""Reads and validates requests, and says why an answer cannot be checked."""
+"""Reads and validates requests, and says why an answer cannot be checked.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,7 @@
-"""The settings of a deployment of the service."""
+"""The settings of a deployment of the service.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from dataclasses import dataclass, field

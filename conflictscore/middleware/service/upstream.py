@@ -3,6 +3,8 @@
 A forwarded request counts towards the endpoint's concurrency limit until the whole reply has
 arrived, and a refusal lowers that limit. Requests are not retried here, since the caller's client
 retries as it would without this service.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

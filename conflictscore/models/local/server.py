@@ -2,6 +2,8 @@
 
 llama.cpp's own HTTP server runs in a child process, bound to the loopback address and protected by
 a random key. So a local model is called like any other endpoint.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import atexit

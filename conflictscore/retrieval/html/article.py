@@ -3,6 +3,8 @@
 The text is extracted by the library trafilatura. However, trafilatura drops boxes, article footers
 and blocks with certain class names, which often contain corrections. Page lines between the
 extracted lines are therefore put back, unless they are links, comments or advertising.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

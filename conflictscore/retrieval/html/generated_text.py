@@ -3,6 +3,8 @@
 A rule such as ``.closed::before { content: "Not " }`` changes what a reader sees. So do heading
 numbers that come from counters. Strings, ``attr()``, ``counter()`` and ``counters()`` are read.
 Decoration, such as bullets and slashes, is not inserted.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Replaces what a page shows other than text (icons, check boxes, emoji, formulas) with text."""
+"""Replaces what a page shows other than text (icons, check boxes, emoji, formulas) with text.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Mapping

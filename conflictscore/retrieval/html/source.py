@@ -1,4 +1,7 @@
-"""Checks a page's source before parsing, and inserts the parts that parsers ignore."""
+"""Checks a page's source before parsing, and inserts the parts that parsers ignore.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections import Counter

@@ -2,6 +2,8 @@
 
 External style sheets are not fetched, and scripts are not run. An element is hidden if a rule on
 the page hides it and no later or more specific rule shows it again.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

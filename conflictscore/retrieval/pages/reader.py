@@ -1,4 +1,7 @@
-"""Replaces the snippets of search results with the text of their pages."""
+"""Replaces the snippets of search results with the text of their pages.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import logging

@@ -8,6 +8,8 @@ user's script again.
 For each request, a child process reads one JSON line followed by the file's bytes, and answers with
 one JSON line. A child process exits if a request takes too long or if its standard input closes, so
 it outlives its parent by one request at most. The memory of a child process is limited as well.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import atexit

@@ -1,4 +1,7 @@
-"""Reads rows of delimited text (CSV), as spreadsheets and databases write them."""
+"""Reads rows of delimited text (CSV), as spreadsheets and databases write them.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import csv
 import io

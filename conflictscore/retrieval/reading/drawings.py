@@ -1,4 +1,7 @@
-"""Reads the shapes drawn on slides and spreadsheets: texts, tables, pictures and charts."""
+"""Reads the shapes drawn on slides and spreadsheets: texts, tables, pictures and charts.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +29,7 @@ from conflictscore.retrieval.shaping.symbol_fonts import (
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 _DEEPEST = 30
-"""Maximum depth of nested groups of shapes."""
+"""Maximum depth of nested groups of shapes; a hostile file could exhaust the stack."""
 _STRUCK = ("sngStrike", "dblStrike")
 _OBJECTS = {"chart": "chart", "oleObj": "embedded object", "contentPart": "drawing by hand"}
 _LEVELS = frozenset("012345678")  # The nine levels of paragraphs.
@@ -102,6 +105,7 @@ class Drawing:
                 part = self._part(attribute(content, "dm"))
                 self._not_in_words["diagram"] += 1
                 return [f"[diagram: {'; '.join(diagram_texts(part))}]"]
+            # an embedded object is stored in two forms, for older and newer programs
             if kind == "AlternateContent":
                 return self._mark(_OBJECTS["oleObj"], about)
             return self._mark(_OBJECTS.get(kind, "object"), about)
@@ -148,6 +152,7 @@ class Drawing:
             elif name == "oMath":
                 yield formula(each)
             elif name == "AlternateContent":
+                # the first form is for the newest programs; the others repeat it
                 yield from self._inline(each[0] if len(each) else each)
             elif name in ("m", "oMathPara"):
                 yield from self._inline(each)

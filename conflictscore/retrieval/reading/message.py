@@ -2,6 +2,8 @@
 
 The headers are decoded with the older of the standard library's two email policies. The newer
 policy raises exceptions on damage that email programs display anyway.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

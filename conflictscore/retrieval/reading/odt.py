@@ -2,6 +2,8 @@
 
 The content is converted to HTML, because the reader of web pages handles tables, formulas and
 hidden text.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

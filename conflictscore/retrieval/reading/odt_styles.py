@@ -1,4 +1,7 @@
-"""Reads the styles of an OpenDocument file: hidden and struck-out text, fonts, and list numbers."""
+"""Reads the styles of an OpenDocument file: hidden and struck-out text, fonts, and list numbers.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

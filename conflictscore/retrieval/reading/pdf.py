@@ -3,6 +3,8 @@
 The text is read page by page. Superscripts, columns and tables are recognised by the positions of
 words. The positions are read for a few words at a time, so reading takes little longer than
 pdfium's own extraction.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import ctypes

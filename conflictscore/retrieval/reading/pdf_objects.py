@@ -1,4 +1,7 @@
-"""Examines the pictures on a PDF page, and the objects that are painted over text."""
+"""Examines the pictures on a PDF page, and the objects that are painted over text.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence

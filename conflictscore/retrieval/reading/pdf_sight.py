@@ -5,6 +5,8 @@ at all, like the OCR text over a scan. The properties of a text do not decide wh
 visible: white text is easy to read on a dark box. The page is therefore drawn with and without the
 text that has doubtful properties. This text counts as visible if the two images differ. Drawing
 takes time, so all other text counts as visible.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import ctypes

@@ -3,6 +3,8 @@
 This module reads the parts of the file itself, since the available libraries lose some of the
 content. We tried markitdown on ten small presentations, each of which tests one rule. markitdown
 read only two of them as PowerPoint shows them.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections import Counter

@@ -4,6 +4,8 @@ The module understands the formats that these tools write: spreadsheets, pandas,
 LlamaIndex, Haystack, Pyserini and Elasticsearch. An unusable row is left out with a note, without
 affecting other rows. A file without a usable row is rejected, and the error describes its first
 unusable row.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import csv

@@ -4,6 +4,8 @@ This module reads the parts of the file itself, since the available libraries re
 values instead of the displayed ones. We tried markitdown on ten small workbooks. Each workbook
 tests one rule, for example on number formats or hidden rows. markitdown read none of them as Excel
 shows it.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Reads the cells of an Excel file as they are shown, with their number format, font and fill."""
+"""Reads the cells of an Excel file as they are shown, with their number format, font and fill.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import math
 import re

@@ -1,4 +1,7 @@
-"""Decodes bytes in their declared encoding, as browsers do."""
+"""Decodes bytes in their declared encoding, as browsers do.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import codecs
 import re

@@ -53,6 +53,7 @@ async def test_what_no_label_tells_counts_as_changed_and_is_told(tmp_path: Path)
     [result] = run.results
     assert result.flipped("control-rag") is True
     assert result.alike("control-rag") is None
+    assert result.alike("regenerated-rag") is None  # it did not run
 
 
 async def _right(question: Question, answer: str, **_: object) -> dict[str, Verdict]:

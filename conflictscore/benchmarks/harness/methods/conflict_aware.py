@@ -1,4 +1,7 @@
-"""The answering strategies of "DRAGged into Conflicts" (section 5.1), with inline citations."""
+"""The answering strategies of "DRAGged into Conflicts" (section 5.1), with inline citations.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from typing import Any

@@ -3,6 +3,8 @@
 For each document, a model call acts as its reader. An aggregator summarises every round. The
 procedure is that of MADAM-RAG (Wang et al., 2025, arXiv 2504.13079, section 4), but the prompts are
 our own. The method uses no labels.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -1,7 +1,8 @@
 """Pools levels, transitions, categories and scores over the runs of a study.
 
 The question is the statistical unit. A question's values are averaged over the runs first, and
-intervals are computed by resampling questions.
+intervals are computed by resampling questions. Sections and tables are those of the paper on
+ConflictScore.
 """
 
 from collections import defaultdict
@@ -46,7 +47,7 @@ class PooledLevel(Record):
 
 
 class PooledTransitions(Record):
-    """The figures of section 6.4, over all runs of a study.
+    """The figures of the paper's section 6.4, over all runs of a study.
 
     A question has one answer in every run.
 
@@ -156,7 +157,7 @@ class _Tally:
 
 
 def pooled_transitions(runs: Sequence[ReportRun]) -> Iterator[PooledTransitions]:
-    """Compute the figures of section 6.4 for every method that is paired with the baseline."""
+    """Compute the figures of the paper's section 6.4 for every method paired with the baseline."""
     measure, sign = runs[0].first_measure, -1 if runs[0].falls else 1
     for method in _paired_methods(runs):
         by_question = defaultdict[str, _Tally](_Tally)

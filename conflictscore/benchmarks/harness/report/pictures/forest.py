@@ -1,4 +1,7 @@
-"""Draws estimates with their intervals: differences between methods, and pooled levels."""
+"""Draws estimates with their intervals: differences between methods, and pooled levels.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple

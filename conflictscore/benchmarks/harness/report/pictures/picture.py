@@ -1,4 +1,7 @@
-"""A chart as SVG or PNG, drawn by Matplotlib without a display."""
+"""A chart as SVG or PNG, drawn by Matplotlib without a display.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import base64
 import io
