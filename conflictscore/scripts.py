@@ -17,6 +17,7 @@ UNSPACED = (
 """Scripts without spaces between words, as ranges for a character set in a regular expression."""
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The Korean script. Korean has spaces between words, but attaches particles to them."""
+# Text without spaces between words, which is compared by its characters.
 _RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
 WORD_CHARACTER = (
     r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"

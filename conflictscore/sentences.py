@@ -86,6 +86,7 @@ _NUMBERED = re.compile(
 )
 """A word with a number or letter that belongs to it, and so is neither an initial nor an ordinal:
 "World War I", "vitamin C", "grade 2"."""
+# "I" after a word, as in "taller than I."
 _FIRST = re.compile(r"[^\W\d_] I$")
 
 _OPENER = re.compile(

@@ -38,6 +38,7 @@ _MOST = 1_000
 """The largest allowed weight. The limit keeps sums of weights finite."""
 _Weight = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False)]
 
+# A host, perhaps with a port.
 _NAME = re.compile(r"[\w.:-]+")
 
 

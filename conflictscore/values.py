@@ -24,6 +24,7 @@ and "102 feet", since texts round converted values. Chosen by hand."""
 _MOST_PARTS = 6
 """How many parts of a version number are read; further parts make a difference below ``_SAME``."""
 
+# A word or a sign that may be a unit.
 _UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
 # Words that mean a temperature even without a number before them, such as German "Grad".
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))

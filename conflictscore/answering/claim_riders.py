@@ -18,6 +18,7 @@ from conflictscore.answering.claim_terms import WORD_OR_NUMBER, Terms, numbers_i
 from conflictscore.answering.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
 from conflictscore.scripts import fold
 
+# Punctuation and conjunctions that end a clause.
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
 _NEARBY = 2  # words before and after a word that count as its neighbours
 _COMMON = 0.5

@@ -33,6 +33,7 @@ _MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lis
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )
+# Words after which the order of names is not that of their roles.
 _RESPECTIVELY = re.compile(r"\b(?:respectively|jeweils|beziehungsweise|respectiv)", re.IGNORECASE)
 
 

@@ -55,8 +55,11 @@ _QUALIFYING = re.compile(
     re.IGNORECASE,
 )
 """Matches a heading that says something without a verb: "Deadly for children"."""
+# The marks before the text of a Markdown heading: "## ".
 _HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
+# What follows the head of a Markdown table: "| ---".
 _TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
+# A group, so that splitting keeps the punctuation.
 _CLAUSE_END = re.compile(r"([,;:()\u2013\u2014])")
 QUESTION_MARKS = "?\u037e\u061f\uff1f"
 

@@ -51,6 +51,7 @@ _POINTING = re.compile(
 )
 """Matches phrases that refer back or join clauses; a word such as "two" in them is not a number."""
 _APOSTROPHE = "['\u2019]"
+# Phrases with a straight or a typographic apostrophe.
 _PHRASE = re.compile(
     r"\b(?:{})\b".format("|".join(re.escape(p).replace("'", _APOSTROPHE) for p in PHRASES)),
     re.IGNORECASE,

@@ -200,6 +200,7 @@ _TAG = re.compile(
     r"|ikke sant|prawda|не так ли|правда|对吗|对吧)\s?[?\uff1f]$",
     re.IGNORECASE,
 )
+# Full stops of all scripts. Closing quotation marks and Markdown may follow them.
 _SENTENCE_END = re.compile(r"(?<=[.!?;؟])[\"”»)*_]{0,3}\s+|(?<=[。\uff01\uff1f\uff1b।])|\n+")
 # Words after which a refusal continues with a statement. Words with a different meaning in another
 # language (Dutch "men" in "how many men died") must follow a comma or a negation.
@@ -271,6 +272,7 @@ _INTRODUCES = re.compile(
     r"|根据|关于|作为|由于|对于|基于|就|在)",
     re.IGNORECASE,
 )
+# A comma or "and" at the end of a text, after which a list or sentence goes on.
 _JOINED = re.compile(r"(?:[,\uff0c、:]|\s(?:and|und|et|y|e|en|och|og|i|и))\s?$", re.IGNORECASE)
 # A name before "I" makes it a numeral: "Elizabeth I could not give England an heir."
 _NAMED_FIRST = re.compile(r"(?<![^\W_])(?!(?:And|But|So|Yet|Still|That)\s)[A-Z][a-z]+\s$")

@@ -217,6 +217,7 @@ words, so that no language is more likely to be recognised than another.
 """
 
 _UNSPACED = ("ja", "zh")
+# Japanese syllables, which Chinese lacks, and characters that both languages use.
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
 _SPACED_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -39,6 +39,7 @@ _NUMBERINGS = (
     ("I", _ROMAN),
 )
 """The kinds of marks with their patterns. The first pattern that fits a line decides its kind."""
+# Quoted text, in which a mark is a part of the quotation.
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*[\"“”»]")
 # A line that is bold as a whole, such as a heading.
 _WHOLLY_BOLD = re.compile(r"(?:\*\*[^*]+\*\*|__[^_]+__)\s{0,3}[:\uff1a–—-]?")

@@ -29,6 +29,7 @@ _OF_QUESTION = (
     r"(?:to (?:the|this) question|auf (?:die|diese) frage|a (?:la|cette) question"
     r"|a (?:la|esta) pregunta)"
 )
+# "The second passage", "An answer to the question".
 _SUBJECT = re.compile(
     rf"\W{{0,3}}{_ARTICLE}\s?(?:{_ADJECTIVE}\s)?(?P<noun>{_NOUN})\b(?:\s{_OF_QUESTION})?\s?"
 )
@@ -41,6 +42,7 @@ _REPORTS = (
     r"|dit|affirme|indique|mentionne|explique|precise|declare|rapporte|confirme|conclut"
     r"|dice|afirma|indica|menciona|explica|senala|declara|informa|confirma|concluye)"
 )
+# "says that", "states: \"" and the like, up to the reported statement.
 _REPORTED = re.compile(
     rf"\b{_REPORTS}(?:\s(?:that|que|qu['\u2019])(?=[\s\w])|,\sdass\b|\s?:)\s?['\"\u201c\u201e\u00ab]?\s?"
 )
@@ -64,6 +66,7 @@ _DESCRIBES = re.compile(
     r"|(?:trata|habla|describe|contiene|responde|proporciona|da|no\s\w{1,12}|se\s(?:refiere|dio|trata)"
     r"|fue\s(?:dada|hecha|dado)|es\s(?:sobre|una\s(?:respuesta|afirmacion|pregunta)))\b)"
 )
+# ", and it", "; but he": the start of a clause that may not be reported.
 _NEXT_CLAUSE = re.compile(r"[,;]\s(?:(?:and|but|und|aber|et|mais|y|pero)\s)?(?=\w)")
 _WORD = re.compile(r"[^\W\d_]+")
 _SUBJECT_CHARS = 80  # no subject that the pattern matches is longer

@@ -54,6 +54,7 @@ _DISAGREEING = re.compile(
     re.IGNORECASE,
 )
 """Matches a clause that only says what the sources disagree about: "the sources differ on it"."""
+# Words with which a clause states something.
 _ASSERTS = re.compile(
     r"\b(?:that|and|is|are|was|were|has|have|had|can|may|might|will|would|should|must|does|do|did"
     r"|which|who|because)\b",
@@ -65,7 +66,9 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 """Matches a clause that only says which of several things a source refers to."""
+# Words that introduce a reason, which is a statement.
 _REASON = re.compile(r"\b(?:because|since|as|but|denn|weil|car|porque)\b", re.IGNORECASE)
+# "I could not find", "but I am unable to say".
 _COULD_NOT_FIND = re.compile(
     r"\s*(?:but |and |so |though |however |what )?I (?:(?:could|can|did|do)(?: not|n['\u2019]t)"
     r"|(?:am|was) (?:not able|unable) to) (?:find|say|tell|know|determine|confirm|verify)\b",

@@ -27,6 +27,7 @@ _PREPOSITIONS = word_set(
     "in on at for against as between near during through im am an auf bei für gegen en dans sur"
     " pour sous zu nach"
 ).union(_OF, _BY, DIRECTIONS)
+# A word, and whether it is a possessive: "Vik's goal", "the fans' song".
 _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['\u2019](?= \w))?")
 
 

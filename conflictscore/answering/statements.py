@@ -78,6 +78,7 @@ _BARE = re.compile(
     rf"(?P<word>{'|'.join(_OPPOSITES)})[\s*_\"'\u201d.!]{{0,8}}",
     re.IGNORECASE,
 )
+# A single word, perhaps in quotation marks or Markdown: "**Nein.**".
 _FOREIGN = re.compile(r"[\s*_\"'\u201c]{0,8}(?P<word>[^\W\d_]{1,12})[\s*_\"'\u201d.!\u3002]{0,8}")
 # A reply that begins with one of these words: "No, it closed in 1931."
 _LED = re.compile(

@@ -53,6 +53,7 @@ _GENERAL = re.compile(
     r"|actuellement|sinon|ahora|hoy|adesso|oggi|agora|hoje)\b",
     re.IGNORECASE,
 )
+# Common verbs in the past and in the present, which tell an earlier state from the current one.
 _PAST = re.compile(
     r"\b(?:had|was|were|hatten?|waren?|wurden?|avait|avaient|était|étaient|tenía|tenían|era|eran|fue"
     r"|aveva|avevano|erano|tinha|tinham)\b",

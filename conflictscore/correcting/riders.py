@@ -108,6 +108,7 @@ _AMOUNT = re.compile(
 """Matches a number with a unit, or a number that is not a year."""
 
 
+# Signs that names seldom have, such as those of an address ("name@example.org", "example dot com").
 _NO_NAME = re.compile(r"[!@=]|\bdot\b", re.IGNORECASE)
 _CLAIMED = word_set(
     "trusted verified retracted corrected correct reliable exposed revoked withdrawn only sole kein"

@@ -38,6 +38,7 @@ _SHORT_TAIL = 2  # Maximum words after a value to repeat with it.
 _NAME_BEFORE = re.compile(
     r"(?<=[^.!?\s]\s)(?P<name>(?:(?:[Aa]n?|[Tt]he|[A-Z][\w'-]{0,30})\s){1,4})$"
 )
+# The words of a name after a position, as in " Bridge" after "the Golden Gate".
 _NAME_AFTER = re.compile(r"(?:\s[A-Z][\w'-]{0,30}){1,4}")
 
 

@@ -21,6 +21,7 @@ from conflictscore.labelers.nli.word_for_word import MONEY
 from conflictscore.records import Candidate, Document, SecondLook
 from conflictscore.values import StatedValue, values_in
 
+# Words and single signs.
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _MOST_TOKENS = 80  # maximum tokens of a statement to compare; a comparison takes quadratic time
 _MOST_CHARS = 400
@@ -34,6 +35,7 @@ _MOST_PASSED_OVER = 2
 """Maximum number of informative words of a new passage that its claims may omit. No number may be
 omitted. A model rewords claims, so one or two missing words may be synonyms.
 """
+# A number with separators between thousands: "12,400", "1 250 000".
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")  # languages that write 12.400 for 12,400
 

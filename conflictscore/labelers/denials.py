@@ -12,6 +12,7 @@ _DENIAL = re.compile(
     r"|\s*the (?:statement|claim) (?P<framed>[\"“].+[\"”]) is (?:false|untrue|not true)[.\s]*",
     re.IGNORECASE | re.DOTALL,
 )
+# The outermost quotation marks of a text.
 _QUOTATION = re.compile(r"(?P<mark>[“\"'])(?P<inside>.+)[”\"']", re.DOTALL)
 # A contrast, after which a sentence usually affirms something: "It is false that A, but B" denies
 # only A.

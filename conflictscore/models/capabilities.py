@@ -55,6 +55,7 @@ chosen by hand."""
 _DROPPABLE = ("temperature", "reasoning_effort", "top_p", "seed", "parallel_tool_calls")
 LENGTHS = ("max_tokens", "max_completion_tokens")
 """Parameter names for the token limit of a reply."""
+# "max_tokens", "max completion tokens", "maxTokens" and the like.
 _LENGTH_NAMES = re.compile(r"(?i)max[ _]?(?:[a-z]{1,20}[ _]?)?tokens")
 # Words that show that a reply limit is too low.
 _TOO_FEW = re.compile(

@@ -25,7 +25,9 @@ _BOLD_NAME = re.compile(
 """Matches a field name in bold print, as in ``**Answer:** SUPPORTS``."""
 _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 """Matches the start of a YAML comment, which may also be part of a quotation ("our #1 lake")."""
+# A number, a truth value or null, as JSON writes them.
 _JSON_SCALAR = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?|true|false|null")
+# An opening or closing XML tag without attributes.
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 

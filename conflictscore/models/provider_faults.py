@@ -49,6 +49,7 @@ uninformative one such as "Provider returned error"."""
 _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
 """Fields that are read only if no earlier field has text, except that ``_PASSED_ON_FIELDS`` are
 always read."""
+# Error pages of proxies are HTML; their title says what happened.
 _TAG = re.compile(r"<[^<>]*>")
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _PROXY_STATUS = re.compile(r"\d{3}\b")

@@ -29,6 +29,7 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,200})?(?:[|\uff5c]?>|\]|▷))",
     re.MULTILINE,
 )
+# The opening line of a code block: "```json".
 _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
@@ -38,12 +39,14 @@ _QUOTES = ("`", '"', "'", "“")
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
 )
+# Tokens of the Harmony format (gpt-oss) that end a message.
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
 # The names of Harmony's channels without their tokens, which some servers remove.
 _BARE_HARMONY = re.compile(
     r"analysis(?=[A-Z])|(?i:assistant[\s:|]{0,3})?(?i:analysis|commentary)(?=\W)"
     r"|(?i:assistant)?(?i:analysis|commentary)(?=\S)"
 )
+# A Harmony header whose tokens were removed: "analysisThe user asks …".
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(
     r"(?:\*\*assistantfinal\*\*|\[assistantfinal\]|assistant[_/]?final)[ \t]{0,3}:?"

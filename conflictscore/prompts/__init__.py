@@ -29,6 +29,7 @@ from conflictscore.records import Document
 
 __all__ = ["PROMPT_SETS", "PromptSet", "material", "material_line", "neutral", "without_invisibles"]
 
+# A template's place for one document: "<document …>$text</document>".
 _DOCUMENT = re.compile(
     r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
 )

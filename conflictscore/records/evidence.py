@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from conflictscore.choices import Disputed
 from conflictscore.errors import FailureKind
 
+# Halves of characters, which JSON can contain but UTF-8 cannot encode.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
 # Looking up exact types is faster than ``isinstance``, and every field of every record is checked.

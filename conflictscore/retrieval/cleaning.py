@@ -20,6 +20,7 @@ _TERMINAL = re.compile(
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
 """Matches a character that a backspace erases. Man pages print bold and underlined text in this
 way."""
+# Separators of ASCII (file, group, record, unit), which Python counts as white space.
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {
     code: bytes([code]).decode("cp1252")
@@ -27,6 +28,7 @@ _WINDOWS_1252 = {
     if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
 }
 """Maps characters that were decoded as Latin-1 to the intended windows-1252 characters."""
+# Control characters of Latin-1, which texts do not contain on purpose.
 _FROM_WINDOWS = re.compile("[\x80-\x9f]")
 # Control characters other than tab, line ends and form feed.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")

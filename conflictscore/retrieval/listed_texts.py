@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+# A Markdown heading of levels 1 to 4.
 _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 # Items such as "1. Title: text" and "- Title: text".
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")

@@ -46,6 +46,7 @@ _APOSTROPHE = re.compile(
 )
 _INITIALS = re.compile(r"(?<![\w.])(?:[^\W\d_a-z]\.){2,5}(?!\w)")
 """Matches initials with full stops, such as "U.S."."""
+# A word with a letter that is also written without its accent ("Oresund").
 _UMLAUT = re.compile(r"\w{0,30}[äöüåø]\w{0,30}")
 _WRITTEN_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
 """Maps letters that keyboards may lack to their usual spelling: "Müller" is also written

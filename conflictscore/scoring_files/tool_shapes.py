@@ -11,6 +11,7 @@ from conflictscore.scoring_files.cells import documents_in_cell
 DELIMITED: Final = ("retrieval_context",)
 """Fields whose values DeepEval joins with a pipe character in its CSV and JSON Lines files.
 DeepEval's own reader splits on every pipe character, even one inside a value."""
+# A context as DeepEval writes it into a table.
 _DEEPEVAL_SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
 _PHOENIX: Final = "document."  # Phoenix writes "document.content", "document.metadata", ...
 

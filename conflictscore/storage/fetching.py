@@ -37,6 +37,7 @@ After such a warning, pip's error only says that there is no such package, which
 """
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
 """Matches the user and password in an address of a package index, which pip's errors contain."""
+# A plain file name, so that no path can lead out of the folder.
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}", re.ASCII | re.IGNORECASE)
 
 

@@ -35,6 +35,7 @@ Larger numbers in brackets, such as years, are not citations.
 _BRACKETS = re.compile(r"[ \t]{0,20}\[[^\[\]\n]{1,120}\]")
 _WORD = re.compile(r"\w")
 _BULLET = re.compile(r"^(?:[-*•–]|\d{1,3}[.)])\s+|^#+\s+")
+# Citations without a sentence: "[1][2]."
 _ONLY_CITATIONS = re.compile(rf"{CITATIONS}[\s.]*")
 
 

@@ -28,6 +28,7 @@ hand."""
 _MOST_PAIRS = 190
 """The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
 _MARKUP = r"[ \t*_`#>]*"
+# The headings "ANSWERS:" and "CONFLICTS:" of a reply, perhaps with Markdown.
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)
 # A list whose only line is "none" counts as empty.
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)

@@ -40,6 +40,7 @@ class JudgedByPeople(NamedTuple):
 
 
 _PAIR = r"\(\s*\d+\s*,\s*\d+\s*\)"
+# "(1, 3): 1" says that the conflict between the short answers 1 and 3 is real.
 _JUDGED_PAIR = re.compile(r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])")
 _Indices = Annotated[str, Field(pattern=r"^\s*\[\s*(\d+(\s*,\s*\d+)*\s*,?)?\s*\]\s*$")]
 _Pairs = Annotated[str, Field(pattern=rf"^\s*{_PAIR}(\s*,\s*{_PAIR})*\s*$")]

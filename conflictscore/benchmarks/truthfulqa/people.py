@@ -18,6 +18,7 @@ from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.truthfulqa.benchmark import judge_measure, read_truthfulqa
 from conflictscore.errors import InputError
 
+# The prompts of the published training data for judges.
 _PROMPT = re.compile(r"Q: (?P<question>[^\n]+)\nA: ?(?P<answer>.*)\n(?P<asks>True|Helpful):", re.S)
 _MEASURES = {"True": "truthful", "Helpful": "informative"}
 _SCALE = ("no", "yes")

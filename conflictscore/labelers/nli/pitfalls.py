@@ -46,6 +46,7 @@ _RATIO = re.compile(r"\d (?:in|of|out of|von|sur|de|su|van de) (?:\w+ )?\d")
 _INEXACT = re.compile(
     r"\d\s?(?:[-–—~]|\.\.\.?|…)\s?\d|\d0(?:er|s|ies|['’]s)\b|[~≈±<>≤≥]\s?\d|\d(?:th|st|nd|rd)? cent"
 )
+# A question mark at the end, perhaps followed by closing marks.
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
 """Matches a row of a table."""

@@ -30,6 +30,7 @@ _VALUE = "#"
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 """Matches a number that may be a version or section, where 2.1 and 2.10 differ."""
+# Signs that end a clause; "|" separates the cells of a table.
 _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")

@@ -19,6 +19,7 @@ from conflictscore.middleware.service.service_settings import ServiceSettings
 
 NOBODY = KeyHolder("nobody in particular")
 """The caller's identity in a service without keys."""
+# The header "Host": a name or an address (IPv6 in brackets), perhaps with a port.
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]{1,5})?", re.ASCII)
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 """Headers that proxies add to a request."""

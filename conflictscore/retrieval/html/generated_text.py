@@ -44,6 +44,7 @@ _NO_PARTS = re.compile(
     r"|[^\"']*\(",
     re.IGNORECASE,
 )
+# The style of a counter: "counter(item, lower-roman)".
 _STYLE = re.compile(r",\s*([\w-]{1,30})\s*$")
 # An escaped character, written as its code or as itself.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
@@ -56,6 +57,7 @@ The exceptions are signs next to a number.
 """
 _SIGNS_BEFORE, _SIGN_AFTER = frozenset("−-–<>≈~"), "+"
 """Signs that change the number that they touch, as in "−5" and "500+"."""
+# A number at the end of the text before a sign, or at the start of the text after it.
 _NUMBER_BEFORE, _NUMBER_AFTER = re.compile(r"\d\s*$"), re.compile(r"\s*[$€£]?\s?\.?\d")
 _BULLETS, _WITH_BULLETS = frozenset("-–<>~"), frozenset(("li", "dt", "dd", "a"))
 """Signs that also serve as bullets and arrows, and the elements before which they usually do so."""
@@ -73,6 +75,7 @@ _ICON_FONTS = (
     ("material", {"\ue5ca": "✓", "\ue86c": "✓", "\ue5cd": "✗", "\ue5c9": "✗"}),
     ("glyphicon", {"\ue013": "✓", "\ue084": "✓", "\ue014": "✗", "\ue083": "✗"}),
 )
+# Unicode's private use area, in which icon fonts draw pictures.
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _LONGEST = 200  # Maximum characters inserted for a rule; a hostile page may draw any number.
 _MOST_PARTS = 30  # Maximum parts of one value of "content"; limits the work on a hostile page.

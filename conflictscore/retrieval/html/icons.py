@@ -50,6 +50,7 @@ _SAYS_YES_OR_NO = re.compile(
     re.IGNORECASE,
 )
 """Matches an icon's name that may mean yes or no, such as "Not included"."""
+# The place between the words of a name such as "CheckCircle".
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Classes of icon fonts, such as Font Awesome ("fa"), Bootstrap ("bi") and Material Design.
 _ICON_CLASS = re.compile(

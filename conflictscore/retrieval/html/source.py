@@ -12,6 +12,7 @@ _ATTRIBUTE = (
     r"[^\s/>][^\s/>=]*+"
     r"(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)?+"
 )
+# A tag with its attributes. Possessive quantifiers keep the time linear.
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
@@ -59,6 +60,7 @@ _SELF_CLOSING = frozenset(
 """Elements without content, and elements that are closed by the next element of the same kind."""
 _SCRIPT = re.compile(r"(?<=<script)(?:[^<]|<(?!/script))*+", re.IGNORECASE)
 """Matches the attributes and the content of a script."""
+# The start or end of a template; browsers show a template only as a shadow tree.
 _TEMPLATE = re.compile(r"<(/?)template\b([^<>]{0,1000})>", re.IGNORECASE)
 SHADOW_ROOT = "data-shadow-root"
 """Marks the element that replaces the template of a shadow tree."""

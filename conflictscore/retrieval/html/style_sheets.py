@@ -41,6 +41,7 @@ _OWN_SIZE = re.compile(
     r"|\b(?:small|medium|large)\b|\b(?:calc|clamp|var)\()",
     re.IGNORECASE,
 )
+# The colours of text and background in the declarations of a rule.
 _COLOUR = re.compile(r"(?:^|;)\s*color\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _GROUND_COLOUR = re.compile(r"(?:^|;)\s*background(?:-color)?\s*:\s*([^;!]{1,60})", re.IGNORECASE)
 _COLOURS = {"white": "#ffffff", "black": "#000000"}
@@ -66,10 +67,12 @@ _WHITE = re.compile(
 _GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
+# "all", "screen", nothing, or only a condition.
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 # Media queries that may not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
+# The parts of a selector that give it its weight: ids, classes and attributes, elements.
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
 # Limits on untrusted style sheets. Each rule is compared with every element of the page.

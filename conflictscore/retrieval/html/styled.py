@@ -14,6 +14,7 @@ _STYLED = re.compile(
     r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*(?:table-row|block|list-item)\b)",
     re.IGNORECASE,
 )
+# Declarations in a style attribute that change how text is read.
 _SHIFTED = re.compile(r"(?:^|;)\s*vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
 _LIST = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]{1,60})", re.IGNORECASE)
 _PREFORMATTED = re.compile(r"(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)", re.IGNORECASE)

@@ -18,6 +18,7 @@ from conflictscore.retrieval.reading.texts import (
 )
 from conflictscore.retrieval.shaping.decoding import decode
 
+# A Markdown heading, which is the title of a file if it comes first.
 _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"

@@ -40,6 +40,7 @@ _UNSEEN_TAG = re.compile(
 )
 """Matches elements that are struck out or hidden. The Markdown parser may split such an element
 into several blocks, so the source is searched."""
+# Code comes first, since signs in code are not markup.
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
@@ -52,6 +53,7 @@ _TAG = re.compile(
 _AUTOLINK = re.compile(
     r"<([a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]{0,2000}|[\w.+-]{1,64}@[\w.-]{1,255})>"
 )
+# Metadata between two lines of "---" (YAML) or "+++" (TOML) at the top of a file.
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n|\Z)", re.S)
 # A line of YAML: "name: setting", "- entry", a comment, a bracket, or a continuation line.
@@ -61,8 +63,10 @@ _IMAGE = re.compile(
     r"!\[([^\[\]\n]{0,1000})\]"
     r"(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)|\[[^\[\]\n]{0,200}\])?"
 )
+# HTML in Markdown: an image and its alternative text.
 _IMAGE_TAG = re.compile(r"<img\b[^<>]{0,2000}>", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\salt\s{0,9}=\s{0,9}([\"'])(.{0,1000}?)\1", re.IGNORECASE | re.DOTALL)
+# A sign that a backslash keeps from being markup.
 _ESCAPED = re.compile(r"\\([*_#.+!>~()\[\]-])")
 # The number of a list item, perhaps within a quotation or another list.
 _ITEM_NUMBER = re.compile(r"([ \t]*(?:[-*+>][ \t]+)*)(\d{1,9})(?=[.)](?:\s|$))")

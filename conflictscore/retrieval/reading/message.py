@@ -28,7 +28,9 @@ _SIGNATURES = frozenset(("pgp-signature", "pkcs7-signature", "x-pkcs7-signature"
 _SEALED = frozenset(
     ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"),
 )
+# The address of a picture inside the email.
 _CONTENT_ID = re.compile(r"""\bcid:([^\s"'<>()]{1,200})""", re.IGNORECASE)
+# The marks of quoted lines: ">", ">>".
 _QUOTES = re.compile(r">*")
 _DEEPEST = 20
 """Maximum depth of nested messages and groups of parts. Emails in long threads are nested less

@@ -15,6 +15,7 @@ _RIGHT_TO_LEFT = re.compile(
 """Matches words in Hebrew and Arabic letters."""
 _MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670]+)(.)")
 """Matches vowel signs and the letter after them."""
+# At least six letters with a space after each: "S U M M A R Y".
 _SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
 _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""

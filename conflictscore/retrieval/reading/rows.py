@@ -294,6 +294,7 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
 
 
 _DAMAGED = object()
+# What may separate JSON values: white space, commas, and U+001E (RFC 7464).
 _BETWEEN_VALUES = re.compile("[\\s,\x1e]*+")
 
 

@@ -18,6 +18,7 @@ _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", 
 _SYMBOL = re.compile(r"\s{0,99}SYMBOL\s{1,9}(0x[0-9a-f]{1,6}|\d{1,6})\b", re.IGNORECASE)
 _FONT = re.compile(r'\\f\s{0,9}(?:"([^"]{1,60})"|(\S{1,60}))', re.IGNORECASE)
 _BUTTON = re.compile(r"\s{0,99}(?:MACRO|GOTO)BUTTON\s{1,9}\S{1,99}\s{1,9}", re.IGNORECASE)
+# The field "EQ", its formatting switches ("\\* MERGEFORMAT"), and the tokens of its formula.
 _EQUATION = re.compile(r"\s{0,99}EQ\s{1,9}", re.IGNORECASE)
 _SWITCH = re.compile(r"\\\*\s{0,9}(?:\"[^\"]{0,60}\"|\S{1,60})")
 _TOKEN = re.compile(r"\\([a-z]{1,2})\s?(-?\d{1,4}\s?)?|\\(.)|(.)", re.IGNORECASE | re.DOTALL)

@@ -18,6 +18,7 @@ from conflictscore.retrieval.shaping.counting import letters, ordinal, roman
 from conflictscore.retrieval.shaping.numerals import in_form
 from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
 
+# The place of a level's number in the text of a list: "%1.%2".
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9  # the number of levels of every list in Word
 _NONE = "0"

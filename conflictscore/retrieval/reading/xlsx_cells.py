@@ -21,6 +21,7 @@ _WHITE = frozenset(("FFFFFFFF", "00FFFFFF", "FFFFFF"))
 _MOST_CHARACTERS = 20_000_000
 """Maximum number of characters in all cells together; a file can repeat one text in a million
 cells."""
+# A number that may be a year.
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
 

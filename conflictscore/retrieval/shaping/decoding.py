@@ -82,6 +82,7 @@ _SURELY_UTF8 = 4
 
 In other encodings, about one in ten pairs of non-ASCII bytes looks like a UTF-8 character.
 """
+# A valid UTF-8 character of two to four bytes.
 _UTF8_CHARACTER = re.compile(
     rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
 )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+# Signs of an exponent.
 _RAISED_NUMBER = re.compile(r"[\d+\u2212-]")
 # A word, a number, or an expression in brackets, which needs no further brackets.
 _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)

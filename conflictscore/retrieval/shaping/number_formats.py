@@ -35,6 +35,7 @@ _TOKEN = re.compile(
     r"|(?P<comma>,)|(?P<percent>%)|(?P<slash>/)|(?P<text>@)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
+# The code of an elapsed time, "[h]", and a condition, "[>=100]"; both without brackets.
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 _CONDITION = re.compile(r"(<=|>=|<>|<|>|=)\s*(-?\d+(?:\.\d+)?)")
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {

@@ -22,6 +22,7 @@ from conflictscore.records import Answer
 
 _TYPE_TOKENS = 160
 """The maximum number of tokens for naming a conflict type and the reason for it."""
+# The line "ANSWER:" of a reply, which models like to print in bold.
 _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILINE)
 
 

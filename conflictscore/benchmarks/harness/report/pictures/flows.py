@@ -1,4 +1,4 @@
-"""Draws what became of first answers: retained, corrected, harmed or hedged (the paper's section 6.4)."""
+"""Draws what became of first answers: retained, corrected, harmed or hedged (section 6.4)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
