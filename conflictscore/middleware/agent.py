@@ -5,11 +5,9 @@ from collections.abc import Awaitable, Callable, Collection
 from contextvars import copy_context
 from typing import Annotated, Any, NotRequired, Unpack
 
-from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langgraph.runtime import Runtime
 
-from conflictscore.answering.claim_coverage import states_nothing
 from conflictscore.errors import ConfigurationError, install_hint
 from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
@@ -17,38 +15,47 @@ from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, spl
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-    from langchain.agents.middleware.types import OmitFromSchema, ToolCallRequest
+    from langchain.agents.middleware.types import (
+        OmitFromSchema,
+        PrivateStateAttr,
+        ToolCallRequest,
+    )
 except ModuleNotFoundError:
     raise ConfigurationError(
         f"agents need the package langchain: {install_hint('langchain')}"
     ) from None
 
-from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response, not_looked_at
-from conflictscore.middleware.answer_forms import spoken
+from conflictscore.middleware.agent_turn import AgentSettings, AgentTurn, Response
 from conflictscore.middleware.approval import decide_on
 from conflictscore.middleware.call_watch import (
     CallWatch,
-    ToolResult,
     retrieved_documents,
     with_artifact,
 )
 from conflictscore.middleware.entrypoints import OnEvent, check_choices
 from conflictscore.middleware.outer_verdict import inner_runs, note_inner_run
-from conflictscore.middleware.requirement import FailurePolicy, Require, meets, refuse
-from conflictscore.middleware.run_views import redacted, whole, with_verdict
+from conflictscore.middleware.requirement import FailurePolicy, Require
+from conflictscore.middleware.tool_updates import ToolResult
+from conflictscore.middleware.turn_end import ended
 from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
+
+
+def _latest(before: object, run: dict[str, Any] | None) -> dict[str, Any] | None:
+    return run
 
 
 class ConflictState(AgentState[Any]):
     """The agent's state with the fields that the middleware adds to it."""
 
+    # LangGraph allows several updates in one step only if there is a reducer. A host may return the
+    # state of parallel subagents to their parent agent, as deepagents does.
     conflict: NotRequired[
-        Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False)]
+        Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False), _latest]
     ]
     """The run of the last answer; None until there is one."""
-    conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
+    conflict_proposal: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
     """A flip, that is, a changed answer, that awaits a person's decision."""
-    conflict_turn: NotRequired[Annotated[dict[str, Any] | None, OmitFromSchema()]]
+    conflict_turn: NotRequired[Annotated[dict[str, Any] | None, PrivateStateAttr]]
     """The current turn's question, and the ids of the turn's tool calls."""
 
 
@@ -149,33 +156,16 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
-    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Record why the last answer was not checked, unless its run is already recorded.
+    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Make the last message's verdict and the state's run agree at the end of the turn.
 
-        If other middleware redacted the answer after the check, the run's texts are removed too.
+        See :func:`conflictscore.middleware.turn_end.ended`.
         """
-        conflict, last = state.get("conflict"), state["messages"][-1]
-        over = {"conflict_turn": None}
-        if not conflict:
-            run = not_looked_at({**state, "messages": self._turns.messages(state)})
-            self._turns.forget(state)
-            question = run.question or ""
-            if not (meets(run, self._settings.require) or states_nothing(str(last.text), question)):
-                refuse(run, self._settings.require)
-            update: dict[str, Any] = {"conflict": whole(run), **over}
-            note_inner_run(update["conflict"])
-            return update if last.id is None else update | {"messages": [with_verdict(last, run)]}
+        messages = self._turns.messages(state)
         self._turns.forget(state)
-        verdict = last.response_metadata.get("conflictscore") or {}
-        same_run = isinstance(last, AIMessage) and verdict.get("run_id") == conflict["run_id"]
-        in_words = state.get("structured_response") is None
-        known_texts = (conflict["answer"], self._settings.refusal)
-        if same_run and in_words and spoken(last) not in known_texts:
-            bare = redacted(conflict, spoken(last))
-            note_inner_run(bare)
-            return {"conflict": bare, **over}
-        note_inner_run(conflict)
-        return over
+        update = ended(state, messages, self._settings)
+        note_inner_run(update.get("conflict") or state["conflict"] or {})
+        return {**update, "conflict_turn": None}
 
     def wrap_model_call(
         self,
@@ -218,7 +208,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         its answer.
         """
         with retrieved_documents() as documents, inner_runs() as runs:
-            result = with_artifact(handler(request), documents, runs)
+            result = with_artifact(handler(request), request.tool_call["id"], documents, runs)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 
@@ -229,7 +219,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     ) -> ToolResult:
         """Asynchronous version of :meth:`wrap_tool_call`."""
         with retrieved_documents() as documents, inner_runs() as runs:
-            result = with_artifact(await handler(request), documents, runs)
+            reply = await handler(request)
+            result = with_artifact(reply, request.tool_call["id"], documents, runs)
         self._turns.keep(request.state, request.tool_call, result)
         return result
 

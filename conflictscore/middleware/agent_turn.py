@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from langchain.agents.middleware import ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain_core import exceptions
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
@@ -62,6 +63,8 @@ Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
 
 _log = logging.getLogger(__name__)
+# raised by ModelRefusalMiddleware; older versions of langchain-core do not have it
+_REFUSAL: type[Exception] | tuple[()] = getattr(exceptions, "ModelRefusalError", ())
 
 
 @dataclass(frozen=True)
@@ -114,13 +117,14 @@ class AgentTurn:
     ) -> None:
         """Read the question and the documents from the agent's state.
 
-        The question is the last human message. The documents are the tool results since then. If
-        there are no such results and no retriever, the documents are earlier tool results. The
-        question and the documents are read from the state and from the memory of the turn. The
-        memory is needed because other middleware may have shortened the messages in the request or
-        in the state.
+        The question is the human message with which the turn began. The documents are the tool
+        results since then. If there are no such results and no retriever, the documents are earlier
+        tool results. The question and the documents are read from the state and from the memory of
+        the turn. The memory is needed because other middleware may have shortened the messages in
+        the request or in the state.
         """
-        question = asked_in(turns.messages(request.state), sources=settings.sources)
+        messages, place = turns.conversation(request.state)
+        question = asked_in(messages, sources=settings.sources, place=place)
         self._lost = turns.lost(request.state)
         if settings.retriever is None:
             question = question.or_earlier()
@@ -201,6 +205,8 @@ class AgentTurn:
         try:
             response = await self._call(request, True)
         except Exception as error:
+            if isinstance(error, _REFUSAL):
+                raise UnreadableReplyError("it was a refusal", provider=generator.name) from None
             if error is not self._watch.failure:
                 self._foreign = error
                 raise PassedOnError(error) from error
@@ -363,14 +369,6 @@ def _structured_in(response: ModelResponse[Any]) -> _Said | None:
         return None
     update = {"content": text, "tool_calls": [], "invalid_tool_calls": []}
     return _Said(message.model_copy(update=update), response)
-
-
-def not_looked_at(state: Mapping[str, Any]) -> Run:
-    """Return the run for an answer that no :class:`AgentTurn` checked."""
-    question, text = asked_in(state["messages"]).question, str(state["messages"][-1].text)
-    run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
-    note = "the answer was kept unchanged: it is not a text answer"
-    return run.unchecked(text, note, GapKind.NOT_ANSWERED)
 
 
 def _chat_model(model: object) -> BaseChatModel | None:

@@ -9,15 +9,14 @@ from typing import Any, TypeVar
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.messages import ToolMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs, set_config_context
 from langchain_core.tracers.context import register_configure_hook
-from langgraph.types import Command
 
 from conflictscore.middleware.entrypoints import HIDDEN
 from conflictscore.middleware.outer_verdict import documents_behind
+from conflictscore.middleware.tool_updates import ToolResult, message_of, with_message
 from conflictscore.models.usage import UsageMeter
 
 In = TypeVar("In")
@@ -75,9 +74,6 @@ class CallWatch(UsageMeter):
         return merge_configs(ensure_config(), {"callbacks": [self]}, HIDDEN if hidden else None)
 
 
-ToolResult = ToolMessage | Command[Any]
-
-
 class _Found(BaseCallbackHandler):
     """Collects the documents that retrievers return."""
 
@@ -108,21 +104,25 @@ def retrieved_documents() -> Iterator[list[Document]]:
 
 def with_artifact(
     result: ToolResult,
+    call_id: str | None,
     documents: Sequence[Document],
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> ToolResult:
-    """Attach the documents that a tool's result is based on to the result, as its artifact.
+    """Attach the documents that a tool's message is based on to the message, as its artifact.
 
-    If the result is the answer of an agent that checked it, these are the documents of that agent's
-    run. Otherwise, these are the documents that the result quotes in full. A result that already
-    has an artifact is returned unchanged.
+    If the message is the answer of an agent that checked it, these are the documents of that
+    agent's run. Otherwise, these are the documents that the message quotes in full. A message that
+    already has an artifact is not changed.
     """
-    if not isinstance(result, ToolMessage) or result.artifact is not None:
+    message = message_of(result, call_id)
+    if message is None or message.artifact is not None:
         return result
     whole_documents = [
         document
         for document in documents
-        if document.page_content.strip() and document.page_content in str(result.text)
+        if document.page_content.strip() and document.page_content in str(message.text)
     ]
-    whole_documents = documents_behind(result, runs) or whole_documents
-    return result.model_copy(update={"artifact": whole_documents}) if whole_documents else result
+    whole_documents = documents_behind(message, runs) or whole_documents
+    if not whole_documents:
+        return result
+    return with_message(result, message.model_copy(update={"artifact": whole_documents}))

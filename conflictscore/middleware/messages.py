@@ -156,14 +156,16 @@ def asked_in(
     documents: Sequence[Document] = (),
     question: str | None = None,
     sources: Collection[str] | None = None,
+    place: int | None = None,
 ) -> ChatQuestion:
     """Read a conversation as a question with history; ``documents`` are those passed with it.
 
     By default the question is the last human message written by a user, which may be a whole
     prompt. Messages from a framework ("Please continue.", a summary) do not replace the user's
     question. A chat client's own requests, for example for a chat title, do not count as questions.
+    A caller who knows the position of the question passes it as ``place``.
     """
-    place = question_place(messages)
+    place = question_place(messages) if place is None else place
     last = len(messages) if place is None else place
     attached = [kind for message in messages for kind in _attached_to(message)]
     text = "" if place is None else str(messages[place].text).strip()

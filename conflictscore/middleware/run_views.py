@@ -16,13 +16,29 @@ _REDACTED = "the answer was redacted after its check, so the texts of its run we
 
 def whole(run: Run) -> dict[str, Any]:
     """Return the whole run, for an agent's state or the caller of a decorated function."""
-    return run.summary("attempts", "reason")
+    return run.summary("attempts", "reason", "status")
 
 
 def with_verdict(message: Message, run: Run) -> Message:
     """Add the verdict on a run to its message as ``response_metadata["conflictscore"]``."""
     metadata = {**message.response_metadata, "conflictscore": run.verdict()}
     return message.model_copy(update={"response_metadata": metadata})
+
+
+def verdict_of(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the verdict on a whole run, as :meth:`conflictscore.Run.verdict` does."""
+    gap = Examined.model_validate(run.get("examined") or {}).main_gap
+    report = run.get("final_report") or run.get("report") or {}
+    return {
+        "checked": run.get("checked") or "no",
+        "reason": gap.in_short if gap else None,
+        "kind": gap.kind.value if gap else None,
+        "cs_c": report.get("cs_c"),
+        "cs_r": report.get("cs_r"),
+        "flipped": bool(run.get("flipped")),
+        "status": run["status"],
+        "run_id": run["run_id"],
+    }
 
 
 def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from langchain_core.messages import (
 
 from conflictscore.loop.framework_messages import question_place
 from conflictscore.loop.turns import turns_in
+from conflictscore.middleware.tool_updates import is_redacted, message_of
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
@@ -41,14 +42,15 @@ class TurnMemory:
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def keep(self, state: Mapping[str, Any], call: ToolCall, result: object) -> None:
-        """Store the result of a tool call before other middleware shortens it."""
+        """Store the message of a tool call before other middleware shortens it."""
         turn = state.get("conflict_turn")
         call_id = call.get("id")
-        if not turn or not call_id or not isinstance(result, ToolMessage):
+        message = message_of(result, call_id)
+        if not turn or not call_id or message is None:
             return
         with self._changing:
             results = self._results.setdefault(turn["id"], {})
-            results[call_id] = (call, result)
+            results[call_id] = (call, message)
             self._results.move_to_end(turn["id"])
             while len(self._results) > _MOST_TURNS:
                 self._results.popitem(last=False)
@@ -63,12 +65,18 @@ class TurnMemory:
 
         All other messages that the turn added to the conversation stay in place.
         """
+        return self.conversation(state)[0]
+
+    def conversation(self, state: Mapping[str, Any]) -> tuple[list[BaseMessage], int | None]:
+        """Return :meth:`messages`, and the position of the turn's question among them.
+
+        The position is None if the turn began without a question.
+        """
         messages = list(state["messages"])
         turn = state.get("conflict_turn")
         if not turn:
-            return messages
-        with self._changing:
-            results = dict(self._results.get(turn["id"], {}))
+            return messages, None
+        results = self._results_of(turn, messages)
         place = _place_of_question(messages, turn)
         if place is None:  # the question was summarised away, along with everything before it
             last_human = max(
@@ -82,7 +90,24 @@ class TurnMemory:
             ]
             place = len(turn["history"])
         before, since = messages[: place + 1], messages[place + 1 :]
-        return [*before, *_restored(since, results)]
+        asked_at = place if turn["question"] else None
+        return [*before, *_restored(since, results)], asked_at
+
+    def _results_of(
+        self, turn: Mapping[str, Any], messages: Sequence[BaseMessage]
+    ) -> dict[str, Result]:
+        """Return the turn's original results; a result that was redacted stays redacted."""
+        with self._changing:
+            results = self._results.get(turn["id"], {})
+            for message in messages:
+                if not isinstance(message, ToolMessage) or message.tool_call_id not in results:
+                    continue
+                call, original = results[message.tool_call_id]
+                if is_redacted(message, original):
+                    # the artifact still contains the words that the text lost
+                    bare = message.model_copy(update={"artifact": None})
+                    results[message.tool_call_id] = (call, bare)
+            return dict(results)
 
     def lost(self, state: Mapping[str, Any]) -> tuple[Gap, ...]:
         """Return the gap for tool results that are neither in the state nor in this process."""

@@ -19,6 +19,7 @@ from conflictscore.retrieval.call_addresses import address_of, argument_texts, m
 from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 from conflictscore.retrieval.nothing_found import says_nothing_found
+from conflictscore.retrieval.redaction_marks import lost_words
 from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
 from conflictscore.retrieval.written_out import written_out
@@ -157,7 +158,7 @@ class _ToolReply:
         if sources is not None and self._name not in sources:
             return []
         documents = [*islice(_documents(self._message.artifact), MOST_OF_TOOLS + 1)]
-        from_artifact = bool(documents)
+        from_artifact = bool(documents) and not lost_words(str(self._message.text), documents)
         if not from_artifact:
             documents = self._in_content()
         if sources is None and not self._is_evidence(documents, from_artifact):

@@ -1,0 +1,72 @@
+"""The end of an agent's turn: its last message gets a verdict, whoever wrote that message."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from conflictscore.answering.claim_coverage import states_nothing
+from conflictscore.middleware.agent_turn import AgentSettings
+from conflictscore.middleware.answer_forms import spoken
+from conflictscore.middleware.messages import asked_in
+from conflictscore.middleware.requirement import meets, refuse
+from conflictscore.middleware.run_views import redacted, verdict_of, whole, with_verdict
+from conflictscore.records import GapKind, Method, Run
+
+_NOT_TEXT = "the answer was kept unchanged: it is not a text answer"
+_OF_OTHERS = "other middleware put a different message in the place of the checked answer"
+
+
+def ended(
+    state: Mapping[str, Any], messages: Sequence[BaseMessage], settings: AgentSettings
+) -> dict[str, Any]:
+    """Return the update of an agent's state at the end of a turn.
+
+    It contains ``conflict`` only if the run changes, since every update is stored in a checkpoint.
+    ``messages`` are those of the state, with the turn's original question and tool results. If the
+    last answer was checked, its run stays, without its texts if the answer was redacted after the
+    check. If other middleware wrote the last message itself, this message was not checked.
+    """
+    run, last = state.get("conflict"), state["messages"][-1]
+    if not run:
+        return _unchecked(last, messages, settings, _NOT_TEXT)
+    # a structured answer may be followed by the result of the tool call that carried it
+    answer = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), last)
+    verdict = answer.response_metadata.get("conflictscore") or {}
+    if verdict.get("run_id") != run["run_id"]:
+        if spoken(last) != run["answer"]:
+            return _unchecked(last, messages, settings, _OF_OTHERS)
+        metadata = {**last.response_metadata, "conflictscore": verdict_of(run)}
+        same = last.model_copy(update={"response_metadata": metadata})
+        return {"messages": [same]}
+    in_words = isinstance(last, AIMessage) and state.get("structured_response") is None
+    if in_words and spoken(last) not in (run["answer"], settings.refusal):
+        return {"conflict": redacted(run, spoken(last))}
+    return {}
+
+
+def _unchecked(
+    last: BaseMessage, messages: Sequence[BaseMessage], settings: AgentSettings, note: str
+) -> dict[str, Any]:
+    """Return the update for a last message that was not checked; it is refused if it must be."""
+    text = str(last.text)
+    question = asked_in(messages).question
+    run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)
+    run = run.unchecked(text, note, GapKind.NOT_ANSWERED)
+    update: dict[str, Any] = {"conflict": whole(run)}
+    if not (meets(run, settings.require) or states_nothing(text, question)):
+        if settings.refusal is None:
+            refuse(run, settings.require)
+        last = _with_refusal(last, settings.refusal)
+    elif last.id is None:
+        return update
+    return update | {"messages": [with_verdict(last, run)]}
+
+
+def _with_refusal(last: BaseMessage, refusal: str) -> BaseMessage:
+    """Return the refusal in the place of an answer, or after the result of a tool."""
+    if not isinstance(last, AIMessage):
+        return AIMessage(refusal)
+    update = {"content": refusal, "tool_calls": [], "invalid_tool_calls": []}
+    return last.model_copy(update=update)
