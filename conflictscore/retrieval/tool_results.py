@@ -383,8 +383,7 @@ def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
     fields = {**result, **(nested if isinstance(nested, Mapping) else {})}
     metadata: dict[str, Any] = {}
     for key in sorted(map(str, fields), key=lambda key: _fitness(key, fields.get(key))):
-        # a result's text is read elsewhere, and metadata from outside must not set a document's
-        # voice
+        # a result's text is read elsewhere; metadata from outside must not set a document's voice
         if key in fields and key not in (*_TEXT_KEYS, "type", VOICE):
             name = field_of(key) or key
             metadata.setdefault(key if name in metadata else name, fields[key])
