@@ -65,7 +65,8 @@ class Turns:
         if self._short_requests:
             cpu = time.thread_time() - self._cpu
             waited = time.monotonic() - self._wall - cpu
-            # bounded, since on a busy machine the thread also waits for other processes
+            # the sleep is bounded, since on a busy machine the thread also waits for other
+            # processes
             if (rest := min(_REST * waited, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
                 time.sleep(rest)
         with self._lock:

@@ -23,7 +23,8 @@ from conflictscore.json_answers import json_values, new_literal
 from conflictscore.scripts import term_sets, terms_in
 from conflictscore.sentences import sentence_ends
 
-_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")  # code and links, in which no sentence ends
+# matches code and links, in which no sentence ends
+_UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
 _PIPE = re.compile(r"(?<!\\)\|")

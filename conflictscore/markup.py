@@ -56,7 +56,7 @@ def _markdown() -> "MarkdownIt":
         return str(self.renderToken(tokens, place, options, env))
 
     def heading(self: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-        tokens[place].tag = "h6"  # below all headings of the page that shows the text
+        tokens[place].tag = "h6"  # h6 is below all headings of the page that shows the text
         return str(self.renderToken(tokens, place, options, env))
 
     parser = Safe("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")

@@ -33,7 +33,8 @@ def proxy_for(url: str) -> str | None:
     proxy = proxies.get(address.scheme) or proxies.get("all")
     if not proxy or not address.hostname:
         return None
-    names = (address.hostname, address.netloc.rpartition("@")[2])  # without and with the port
+    # the host without and with its port
+    names = (address.hostname, address.netloc.rpartition("@")[2])
     if any(map(proxy_bypass, names)) or _in_excluded_network(address.hostname, proxies):
         return None
     proxy = proxy.strip() if "://" in proxy else f"http://{proxy.strip()}"

@@ -29,7 +29,7 @@ _OBJECTS = ("labeler", "prompts", "trust")
 """Settings that may hold objects of this package, which pydantic cannot dump."""
 _FIELDS: Any = {
     name: (
-        SkipValidation[Any],  # already validated by Settings
+        SkipValidation[Any],  # Settings has already validated the fields
         Field(
             default=DeclaredSettings.default(name),
             description=DeclaredSettings.help(name),

@@ -183,7 +183,8 @@ def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Cal
                 said = RuntimeError(f"{type(error).__name__}: {error}".rstrip(": "))
                 said.__cause__ = error
             settle = partial(done.set_exception, said)
-        with suppress(RuntimeError):  # raised if the loop is already closed
+        # call_soon_threadsafe raises RuntimeError if the loop is already closed
+        with suppress(RuntimeError):
             done.get_loop().call_soon_threadsafe(lambda: None if done.done() else settle())
         if ended is not None and not isinstance(ended, Exception):
             raise ended
@@ -265,7 +266,7 @@ async def together() -> AsyncIterator[
             yield lambda work: tasks.create_task(ended(work))
     except BaseExceptionGroup as group:
         failed = min(_leaves(group), key=_rank)
-    if failed is not None:  # raised outside the handler, so that it keeps its cause and context
+    if failed is not None:  # outside the handler, the error keeps its cause and context
         raise failed
     if stops:
         raise stops[0]

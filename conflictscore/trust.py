@@ -116,7 +116,7 @@ class TrustTable:
 
 
 def _file_kind(url: str) -> str:
-    with suppress(ValueError):  # raised for addresses with stray brackets
+    with suppress(ValueError):  # urlsplit raises ValueError for addresses with stray brackets
         return PurePosixPath(urlsplit(url).path).suffix.lower().removeprefix(".")
     return ""
 

@@ -98,7 +98,7 @@ _LISTED: Mapping[str, tuple[str, float]] = {
 }
 UNITS: Mapping[str, tuple[str, float]] = {
     **_LISTED,
-    # plurals that only add a letter
+    # add plurals that only append a letter
     **{f"{name}s": unit for name, unit in _LISTED.items() if len(name) > 3 and name[-1] in "eorm"},
 }
 """The dimension of each unit, and the factor from the unit to the base unit of the dimension."""

@@ -272,7 +272,7 @@ class _Amount(NamedTuple):
     magnitude: float = 1.0
     dimension: str | None = None
     unit: str = ""
-    factor: float = 1.0  # converts the unit to the base unit of its dimension
+    factor: float = 1.0  # the factor converts the unit to the base unit of its dimension
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:

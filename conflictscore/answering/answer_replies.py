@@ -30,7 +30,7 @@ _QUERY_CHARS = 300  # maximum characters of a query; a longer text is not a quer
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 # The delimiters around material in our templates, which a model may copy.
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3  # passes in which delimiters are removed, since they may be nested
+_FRAMES = 3  # delimiters may be nested, so they are removed in this many passes
 
 # Citations such as "(doc 3)" and "(documents 1, 2 and 5)".
 _CITATION = re.compile(

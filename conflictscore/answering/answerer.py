@@ -232,7 +232,7 @@ class Reconsideration:
         """Return the complete prompt, and its documents as cut to fit the context window."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
-        # written as in the model's reply
+        # the letter is written as in the model's reply
         letter = "" if option is None else f"{LETTERS[option]} – "
         fields = {
             "question": material(self.question),

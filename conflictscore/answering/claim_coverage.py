@@ -278,7 +278,7 @@ def _about_denials(
     spans: Sequence[tuple[int, int] | None],
     asked: frozenset[str],
 ) -> frozenset[int]:
-    """Return the indices of the claims about passages that deny something."""
+    """Return the indices of claims about passages with a denial."""
     if not any(terms.negations for terms in claims) or not negations_in(answer):
         return frozenset()
     parts = passages(answer)

@@ -1,4 +1,4 @@
-"""Finds qualifiers of an answer that its claims lack.
+"""Finds qualifiers in an answer that are missing from its claims.
 
 A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
 bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a negating

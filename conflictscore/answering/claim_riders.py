@@ -20,7 +20,7 @@ from conflictscore.scripts import fold
 
 # Punctuation and conjunctions that end a clause.
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
-_NEARBY = 2  # words before and after a word that count as its neighbours
+_NEARBY = 2  # number of words before and after a word that count as its neighbours
 _COMMON = 0.5
 """Minimum share of claims that contain a word of the topic; such a word links no other words."""
 

@@ -27,7 +27,7 @@ from conflictscore.answering.word_lists import (
 )
 from conflictscore.scripts import fold
 
-_NEAREST = 2  # neighbouring words that may share a word's role: the parts of a name
+_NEAREST = 2  # maximum neighbouring words that may share a word's role, as the parts of a name do
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 _MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lists
 _JOINT = re.compile(
@@ -146,7 +146,7 @@ def _change_sides(own: _Sides, claimed: _Sides) -> bool:
         own = _Sides(own.after, own.before, claimed.actor)
     if not claimed.before or not claimed.after:
         return False
-    both = {*own.before} & {*own.after}  # parts of both names, such as "Mount"
+    both = {*own.before} & {*own.after}  # words that both names contain, such as "Mount"
     before, after = {*own.before} - both, {*own.after} - both
     if before & {*claimed.before} or after & {*claimed.after}:
         return False

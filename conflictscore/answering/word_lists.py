@@ -91,7 +91,7 @@ _LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ 
 LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
 """Folded words that limit a statement, such as "only", each with the index of its meaning."""
 BOUNDS = [line.split("|") for line in _LISTS["bounds"]]
-"""Folded phrases next to a number that make it a bound, such as "at least", by meaning."""
+"""Folded phrases that turn an adjacent number into a bound, such as "at least", by meaning."""
 
 NEGATIONS = _NEGATIONS
 """Folded words that deny something, in languages with spaces between words."""

@@ -99,7 +99,7 @@ async def arun_benchmark(
             cached replies and the token budget.
         transcripts: Whether to save the prompt and reply of each call.
     """
-    require_statistics()  # fail here, before any call is paid for
+    require_statistics()  # a missing package ends the run here, before any call is paid for
     setup = setup.fitted(benchmark)
     questions, left_out = with_documents(benchmark.questions, setup.context.retriever, missing)
     if not questions:

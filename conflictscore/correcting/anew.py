@@ -16,7 +16,7 @@ from conflictscore.prompts import material, material_line
 from conflictscore.records import Attempt, Change, ConflictReport, RevisionAction, differs
 from conflictscore.threads import in_time
 
-_NUMBER_TOKENS = 16  # room for a number, and for a word such as "Claim" before it
+_NUMBER_TOKENS = 16  # the reply needs room for a number, and for a word such as "Claim" before it
 
 
 async def write_anew(

@@ -41,7 +41,7 @@ from conflictscore.values import values_in
 # Maximum number of statements compared with a claim in one call. Later statements were given by
 # fewer documents, and each statement adds a passage of its document to the prompt.
 _MOST_COMPARED = 6
-_TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: a fixed number, and one per line
+_TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: a fixed number, and a number for each line
 
 # Matches a line of the judge's reply, such as "Statement 2: RIVAL | the 1951 novel".
 _LINE = re.compile(

@@ -92,7 +92,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # keeps LangChain from searching the node's source for runnables; it contains none
+        # LangChain must not search the node's source for runnables; it contains none
         step.__dict__["deps"] = []
         return step
 

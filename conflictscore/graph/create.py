@@ -175,7 +175,8 @@ def open_run(
         require_effort(reasoning_effort, generator, decomposer)
     # load it in this thread; otherwise the first token count would load it on an event loop
     load_vocabulary()
-    # for the same reason, read the list of public suffixes now, if domains will be compared
+    # the list of public suffixes, too, must not be read on an event loop; it is needed to compare
+    # domains
     if settings.trust or settings.duplicates == "domain":
         load_suffixes()
     return RunContext(

@@ -56,7 +56,7 @@ _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, each time in a smaller batch."""
 _REPLY_TOKENS = 400
 """Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict."""
-_VERDICT_TOKENS = 80  # for a quotation, a reason and a label
+_VERDICT_TOKENS = 80  # enough for a quotation, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
 """Maximum number of tokens of the claims in a call: in the longer form, and in the brief one. Every
 prompt reserves at least the smaller number, so that a few claims do not change where a document is

@@ -27,7 +27,7 @@ class ChoiceJudge:
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
-        # older versions calibrated some models; with this entry, cached verdicts stay valid
+        # older versions calibrated some models; this entry keeps verdicts cached by them valid
         calibration = UNCALIBRATED.model_dump(mode="json")
         self.identity = identity_of("choice", prompts_sha256, model, calibration=calibration)
 

@@ -17,7 +17,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-_REPLY_TOKENS = 700  # room for a quotation of several sentences, a reason and a label
+# a verdict needs room for a quotation of several sentences, a reason and a label
+_REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):

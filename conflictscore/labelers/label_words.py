@@ -13,7 +13,8 @@ from conflictscore.records import Label
 
 def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    plain = plain.replace("i\u0307", "i")  # casefold turns the Turkish capital I into this
+    # casefold turns the Turkish capital İ into these two characters
+    plain = plain.replace("i\u0307", "i")
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 

@@ -77,7 +77,7 @@ async def judging(
 
     def judged(verdict: EvidenceLabel) -> None:
         place = (verdict.claim, verdict.document)
-        del waiting[place]  # raises KeyError if a labeler reports a pair twice
+        del waiting[place]  # this raises KeyError if a labeler reports a pair twice
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
             cache.keep(keys[place], verdict.to_json() | take_cost())
         tell(verdict)

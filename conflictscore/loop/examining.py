@@ -99,7 +99,7 @@ def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
     yield from attempt.gaps
     if attempt.gaps or (attempt.report and attempt.report.error):
         return
-    if attempt.unclaimed:  # from a run stored by an earlier version
+    if attempt.unclaimed:  # the run was stored by an earlier version
         yield Gap(kind=GapKind.UNCLAIMED, note=attempt.unclaimed)
     elif attempt.report and not attempt.report.claims:
         yield Gap(kind=GapKind.NO_CLAIMS, note="no claims were read from it")

@@ -50,7 +50,7 @@ _TASKS = re.compile(
 
 def is_framework_message(message: BaseMessage) -> bool:
     """Return whether a framework inserted a human message: a summary, a hand-over or "continue"."""
-    if message.additional_kwargs.get("lc_source"):  # marked by LangChain's summarization
+    if message.additional_kwargs.get("lc_source"):  # LangChain's summarization sets this field
         return True
     text = str(message.text)[:_LOOKED_AT].strip()
     return bool(_CONTINUES.fullmatch(text) or _SUMMARIES.match(text))

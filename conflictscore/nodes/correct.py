@@ -48,7 +48,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     number = last.round + 1
     announce(runtime, number, new_version.answer)
     if not context.check_last and number >= context.settings.max_rounds:
-        # check_last is off, so this answer needs no score
+        # without ``check_last``, this answer needs no score
         attempt = Attempt(round=number, answer=new_version.answer)
         update |= {"decision": "record", "attempts": [*state["attempts"], attempt.to_json()]}
     else:

@@ -43,7 +43,7 @@ class _Search(NamedTuple):
     """One search for a doubtful claim, with its results."""
 
     evidence: ClaimEvidence
-    query: str = ""  # empty if no search was made
+    query: str = ""  # the query is empty if no search was made
     documents: tuple[Document, ...] = ()
     note: str | None = None
     remarks: tuple[str, ...] = ()  # the retriever's notes

@@ -199,7 +199,7 @@ def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Ite
     """Yield gaps in one answer's score, as endings of sentences about it."""
     if report.error:
         yield f" has no score: {report.error}"
-    if attempt.unclaimed and not attempt.gaps:  # from a run stored by an earlier version
+    if attempt.unclaimed and not attempt.gaps:  # the run was stored by an earlier version
         yield f": {attempt.unclaimed}"
     yield from (f": {gap.note}" for gap in attempt.gaps)
     foreign = sum(not supports_script(labeler, each.claim) for each in report.claims)
@@ -262,7 +262,7 @@ def run_of(state: Mapping[str, Any]) -> Run:
         answers.append(Answer.model_validate(state["draft"]))
     texts = {"first_answer": answers[0].text, "answer": answers[-1].text} if answers else {}
     run = run.model_copy(update={name: text for name, text in texts.items() if name not in state})
-    is_finished = "flipped" in state  # set by record, the last step
+    is_finished = "flipped" in state  # record, the last step, sets this field
     return run.model_copy(update={"status": _status(run) if is_finished else RunStatus.UNFINISHED})
 
 

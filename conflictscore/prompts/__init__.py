@@ -197,7 +197,7 @@ def _read_folder(folder: Path, default_texts: Mapping[str, str]) -> dict[str, st
     """Read a user's templates; each must have the placeholders of the template that it replaces."""
     try:
         is_folder = folder.is_dir()
-    except OSError:  # raised for a name that is too long
+    except OSError:  # is_dir raises OSError for a name that is too long
         is_folder = False
     if not is_folder:
         raise ConfigurationError(f"prompt folder {folder} is not a folder")

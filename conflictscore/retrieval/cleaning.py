@@ -49,7 +49,8 @@ def clean_text(text: str) -> str:
         return text.strip()
     if _SPECIAL.search(text):
         if "\x8b" in text:
-            # paired, these are windows-1252 quotation marks, not the start of an escape sequence
+            # in pairs, these characters are windows-1252 quotation marks, not the start of an
+            # escape sequence
             text = text.replace("\x8b", "\u2039").replace("\x9b", "\u203a")
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)

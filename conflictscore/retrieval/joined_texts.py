@@ -188,7 +188,8 @@ def _element(attributes: str, inside: str) -> Part:
         field_of(key) or key: unescape(next(filter(None, values), ""))
         for key, *values in _ATTRIBUTE.findall(attributes)
     }
-    for _ in _FIELDS:  # bounded, since a hostile text may repeat a field endlessly
+    # the number of fields is bounded, since a hostile text may repeat a field endlessly
+    for _ in _FIELDS:
         inner = _INNER.match(inside)
         if inner is None or (label := field_of(inner.group(1))) is None:
             break

@@ -91,7 +91,7 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
     )
     with parquet_file(source.path) as rows:
         schema = rows.schema_arrow
-        if ADDED in schema.names:  # every row failed because of it
+        if ADDED in schema.names:  # in this case, every row has failed
             schema = schema.remove(schema.get_field_index(ADDED))
         schema = schema.append(pyarrow.field(ADDED, outcome_type))
         with parquet.ParquetWriter(file, schema) as writer:

@@ -93,7 +93,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     except InputError as fault:
         return ScoredRow(failed_outcome(row.number, str(fault)), was_tried=False)
     state = await score_answer(context, task)
-    if isinstance(state, str):  # why the run failed
+    if isinstance(state, str):  # the string is the reason why the run failed
         return ScoredRow(failed_outcome(row.number, state))
     scored = attempts_of(state)[0].report
     if scored is None:
@@ -101,7 +101,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     report = state["report"]
     for claim in report["claims"]:
         for pair in claim["labels"]:
-            del pair["cached"]  # differs in a resumed run, which finds more in the cache
+            del pair["cached"]  # this field differs in a resumed run, which finds more in the cache
     error = unscored_reason(scored)
     outcome = Outcome(row=row.number, error=error, report=report, notes=[*remarks, *state["notes"]])
     return ScoredRow(outcome, Usage.model_validate(state["usage"]))

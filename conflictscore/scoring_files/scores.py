@@ -271,7 +271,7 @@ async def _scored(
 
 
 def _failed(state: RagState, reason: str) -> Run:
-    answer: object = state["answer"]  # may be of any type, since the caller gave it
+    answer: object = state["answer"]  # the answer may be of any type, since the caller gave it
     return Run(
         answer=answer if isinstance(answer, str) else None,
         reason=reason,

@@ -187,7 +187,8 @@ def _warn_once(trouble: str) -> None:
 def _value(text: str) -> dict[str, Any] | None:
     try:
         fields = json.loads(text)
-    except (ValueError, TypeError, RecursionError):  # written by another program, or damaged
+    # the text was written by another program, or is damaged
+    except (ValueError, TypeError, RecursionError):
         return None
     return fields if isinstance(fields, dict) else None
 

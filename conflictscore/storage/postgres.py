@@ -33,7 +33,8 @@ _MAKING = 0x636F6E66  # "conf" in ASCII; any number will do if all versions use 
 # calls after a failure, and seconds allowed for finishing at exit. A statement takes milliseconds,
 # so a caller should not wait long for a server that is down.
 _CONNECT_S, _PATIENCE_S, _REST_S, _CLOSE_S = 5.0, 2.0, 3.0, 5.0
-_CONNECTIONS = 4  # per process; a server allows 100 by default, and many processes may share it
+# maximum connections per process; a server allows 100 by default, and many processes may share it
+_CONNECTIONS = 4
 _NEW_SERVER_S = 30
 """Number of seconds after a server's start in which its clients may not have reconnected yet."""
 _SESSIONS = (

@@ -142,7 +142,7 @@ def reliability_picture(figures: Reliability, labeler: str) -> Picture:
         axes.plot([0, 100], [0, 100], "--", color=NEUTRAL, linewidth=1)
         for tenth in figures.bins:
             plot_share(axes, 100 * tenth.probability, tenth.right)
-        axes.set_xlim(0, 102)  # room for a whole point at 100 %
+        axes.set_xlim(0, 102)  # leave room for a whole point at 100 %
         axes.set_ylim(0, 102)
         axes.set_xlabel("probability of the label, %")
         axes.set_ylabel("% right according to annotators, 95 % interval")

@@ -78,7 +78,8 @@ def _bootstrap(in_order: tuple[float, ...]) -> tuple[float, float]:
         (in_order,),
         np.mean,
         n_resamples=_RESAMPLES,
-        batch=500,  # keeps the bootstrap samples of a whole benchmark within a few megabytes
+        # this batch size keeps the bootstrap samples of a whole benchmark within a few megabytes
+        batch=500,
         confidence_level=1 - ALPHA,
         method="percentile",
         rng=np.random.default_rng(0),
@@ -99,8 +100,8 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
 
     Zeros are ranked with the other differences and then dropped (Pratt), so unchanged questions
     make a difference less credible. If there are no ties or zeros, scipy computes p exactly for up
-    to 50 differences. If there are any, scipy uses all patterns of signs for up to 13 differences.
-    Otherwise, it uses the normal distribution.
+    to 50 differences. If there are ties or zeros, scipy uses all patterns of signs for up to 13
+    differences. Otherwise, it uses the normal distribution.
 
     The normal distribution makes p too small if only a few of many questions changed. But
     ``changed`` signs have only ``2**changed`` patterns, so no two-sided test of signs can reach a p

@@ -110,7 +110,7 @@ class RunStore:
                         " the run with the questions that it was started with, or give"
                         " another folder"
                     )
-            # changed only now, since a refused command must not change the run
+            # the manifest is changed only now, since a refused command must not change the run
             stored_manifest = _with_comparison(folder, stored_manifest, manifest)
             path = folder / _RECORDS
             file = RecordFile(path, is_half=no_json, resumed_from="what was recorded so far")
@@ -254,7 +254,8 @@ def _refuse_other_files(folder: Path) -> None:
     except FileNotFoundError:
         return
     if _MANIFEST in names:
-        read_manifest(folder / _MANIFEST)  # raises an error if the file belongs to another program
+        # read_manifest raises an error if the file belongs to another program
+        read_manifest(folder / _MANIFEST)
         return
     # a killed run may leave these files without a manifest
     remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}

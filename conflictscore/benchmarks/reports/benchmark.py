@@ -213,7 +213,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         prompt_set="paper",
         wording={"free_form_rag": "report_rag"},
         reply_tokens=REPLY_TOKENS,
-        usual_claims=14,  # estimated, not measured
+        usual_claims=14,  # this number is estimated, not measured
         offered=ENTRY.methods,
         hashes=hashes,
         notes=(left_out,) if agreeing else (),

@@ -119,9 +119,9 @@ class AdaptedModel:
                 self._unpack(archive)
             except OSError as error:
                 raise self._unwritable(error) from error
-            archive.unlink(missing_ok=True)  # everything that is needed has been unpacked
+            archive.unlink(missing_ok=True)  # everything needed has been unpacked
         earlier_stages = [f"8bit-{stage}" for stage in range(1, self.stage)]
-        # names in earlier versions; these files, up to 440 MB, are no longer read
+        # these are the names in earlier versions; the files, up to 440 MB, are no longer read
         for earlier in (self.name, "8bit", *earlier_stages):
             shutil.rmtree(weights_dir() / earlier, ignore_errors=True)
         folder = self.fetched()
@@ -188,7 +188,7 @@ def summed(
     matrix = np.concatenate(parts)
     if f"{name}.up" not in arrays:
         return matrix
-    # double precision, so that rounding to 8 bits gives the same result on all machines
+    # with double precision, rounding to 8 bits gives the same result on all machines
     up, scale, down = (arrays[f"{name}.{k}"].astype(np.float64) for k in ("up", "scale", "down"))
     return (matrix + (up * scale) @ down).astype(np.float32)
 

@@ -243,10 +243,11 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            for place in reversed(range(len(self.models))):  # beginning with the fastest model
+            # the fastest model is last in ``models``
+            for place in reversed(range(len(self.models))):
                 on_verdict = partial(collect, place=place)
                 await judge_all(self.models[place], pairs, on_verdict, meter, cache)
-        finally:  # decide unfinished claims too
+        finally:  # claims without all verdicts are decided too
             for of_claim in waiting.values():
                 tell(of_claim)
 

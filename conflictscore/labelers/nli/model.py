@@ -128,7 +128,7 @@ class PairTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_str(source.read_text("utf-8"))
-        except Exception as error:  # tokenizers raises Exception itself
+        except Exception as error:  # tokenizers raises plain Exceptions
             raise ConfigurationError(f"cannot read {source}: {error}") from error
         truncation = self._tokenizer.truncation
         self.truncation: int | None = truncation["max_length"] if truncation else None
@@ -227,7 +227,8 @@ def _graph(path: Path) -> tuple[Any, dict[str, Any]]:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # fatal errors only; other errors are raised as exceptions
+    # log fatal errors only; all other errors are raised as exceptions
+    options.log_severity_level = 4
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(

@@ -172,7 +172,7 @@ def _nearest(claim: _Sentence, passage: str) -> Iterator[_Sentence]:
     words = frozenset(claim.stems)
     shared_counts = [len(words.intersection(sentence.stems)) for sentence in sentences]
     most = max(shared_counts)
-    # sentences with at least half as many shared words as the best one; chosen by hand
+    # keep sentences with at least half as many shared words as the best one; chosen by hand
     return (s for s, n in zip(sentences, shared_counts, strict=True) if 2 * n >= max(most, 1))
 
 
@@ -288,7 +288,7 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     roles.
     """
     ours = list(dict.fromkeys(claim.stems))
-    # reversed, so that the first position of a repeated word is kept
+    # reversed order keeps the first position of a repeated word
     places = {word: place for place, word in reversed(list(enumerate(sentence.stems)))}
     order = [places[word] for word in ours if word in places]
     if len(order) < max(2, _ALL_BUT * len(ours)):

@@ -78,7 +78,7 @@ def extract(page: FetchedPage) -> PageText:
         raise UnreadableError("has no text")
     return PageText(
         text=text[:_LONGEST_TEXT],
-        title=title[:300],  # cut, since a hostile page may have a title of any length
+        title=title[:300],  # the title is cut, since a hostile page may have a title of any length
         date=date,
         cut=page.truncated or len(text) > _LONGEST_TEXT,
     )

@@ -63,7 +63,7 @@ def _dates_of_metas(page: "LexborHTMLParser") -> Iterator[str]:
         (meta.attributes.get("property") or meta.attributes.get("name") or "").lower(): (
             meta.attributes.get("content") or ""
         )
-        # reversed, so that the first of several tags with the same name is used
+        # in reversed order, the first of several tags with the same name is used
         for meta in reversed(page.css("meta[content]"))
     }
     yield from (metas.get(name, "") for name in _PUBLISHED)

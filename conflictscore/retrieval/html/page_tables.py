@@ -19,7 +19,8 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
     a cell that is as long as an article. A data table inside a cell stays in it, with semicolons
     between its rows.
     """
-    for table in reversed(body.css("table")):  # reversed, since inner tables come later in the list
+    # inner tables come later in the list, but must be replaced first
+    for table in reversed(body.css("table")):
         rows = list(_rows(table))
         cells = [cell for row in rows for cell in _cells(row)]
         if not cells:

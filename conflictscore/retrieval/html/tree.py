@@ -120,7 +120,7 @@ def shown_page(html: str) -> ShownPage:
     for node in [body, *body.css(_CONTAINERS)]:
         for run in list(_runs(node)):
             _wrap(page, run)
-    page.unwrap_tags(["center"])  # last, since extractors drop this element
+    page.unwrap_tags(["center"])  # this must come last, since extractors drop the element
     return ShownPage(page, pictures)
 
 
@@ -137,7 +137,8 @@ def _fill_slots(body: "LexborNode") -> None:
         for slot in shadow.css("slot"):
             parts = by_slot.pop(slot.attributes.get("name") or "", [])
             if any(part.text().strip() for part in parts):
-                slot.attrs["hidden"] = ""  # shown only if nothing fills the slot
+                # a slot's own content is shown only if nothing fills the slot
+                slot.attrs["hidden"] = ""
             for part in parts:
                 slot.insert_before(part)
                 part.decompose()

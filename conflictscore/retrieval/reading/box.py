@@ -156,7 +156,7 @@ class ReaderBox:
         return _broken(code, self._megabytes)
 
     def _process(self) -> "subprocess.Popen[bytes]":
-        with suppress(IndexError):  # raised if the list is empty
+        with suppress(IndexError):  # pop raises IndexError if no process is idle
             while (process := self._idle.pop()).poll() is not None:
                 _end(process)
             return process
@@ -201,7 +201,7 @@ def _ask(process: "subprocess.Popen[bytes]", request: bytes) -> bytes:
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
     process.kill()
-    with suppress(OSError), process:  # data that was not written is dropped
+    with suppress(OSError), process:  # closing the pipes drops data that was not written
         pass
 
 
@@ -239,7 +239,8 @@ def _serve() -> None:
             if "page" in request and not libraries_loaded:
                 _read({"page": {**asdict(_FIRST), "body": None}}, _FIRST.body)
                 libraries_loaded = True
-            if not memory_limited:  # set only now, so that loading the libraries does not count
+            # memory is limited only now, so that loading the libraries does not count
+            if not memory_limited:
                 _limit_memory(request["megabytes"])
                 memory_limited = True
             _limit_time(request["seconds"], request["clock_seconds"])

@@ -164,7 +164,7 @@ class Drawing:
         text = "".join(each.text or "" for each in run if name_of(each) == "t")
         # in titles, a line break is stored as a vertical tab, which XML does not allow
         text = self._signs(text.replace("\v", "\n").replace("_x000B_", "\n"), looks)
-        # written as 30000 or as 30%; zero means not shifted
+        # the offset is written as 30000 or as 30%; zero means not shifted
         height = attribute(looks, "baseline") or "0"
         is_raised = any(digit in "123456789" for digit in height)
         return raised(text, "_" if height.startswith("-") else "^") if is_raised else text
@@ -253,7 +253,8 @@ def _level(paragraph: Element | None) -> int:
 
 def _written(number: int, kind: str) -> str:
     """Return a number in a numbering style such as ``romanLcParenBoth``."""
-    style = kind[:7]  # alphaLc, romanUc and so on; other styles are written in digits
+    # the first seven letters are alphaLc, romanUc and so on; other styles are written in digits
+    style = kind[:7]
     text = _NUMBERS[style](number) if style in _NUMBERS else str(number)
     text = text.upper() if style.endswith("Uc") else text
     if kind.endswith("ParenBoth"):

@@ -202,7 +202,7 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # for bytes that are not UTF-8
+        return decode(part, charset or "windows-1252").text  # the bytes are not UTF-8
     except UnreadableError:
         return part.decode("utf-8", "replace")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from posixpath import dirname, join, normpath
-from xml.etree import ElementTree  # safe, since entities are rejected below
+from xml.etree import ElementTree  # this parser is safe here, since entities are rejected below
 from xml.etree.ElementTree import Element
 from zipfile import ZipFile
 
@@ -37,7 +37,7 @@ class Package:
         if name not in self._names:
             return None
         data = self._file.read(name)
-        letters = data.replace(b"\0", b"")  # zero bytes removed, so that UTF-16 is searched too
+        letters = data.replace(b"\0", b"")  # without zero bytes, UTF-16 can be searched too
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above

@@ -111,7 +111,8 @@ class PageRuns:
         self._walls = walls
         self._crop = page.get_cropbox()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
-        self._place = memoryview(place).cast("B").cast("d")  # faster to read than the array
+        # a memoryview is faster to read than the array
+        self._place = memoryview(place).cast("B").cast("d")
         self._x_address = ctypes.addressof(place)
         self._y_address = self._x_address + ctypes.sizeof(ctypes.c_double)
         self._box = memoryview(box).cast("B").cast("f")

@@ -256,7 +256,7 @@ def _overlaps(run: TextRun, runs: Sequence[TextRun]) -> bool:
 def _images(page: Any) -> list[_Area]:
     import pypdfium2.raw as pdfium
 
-    # images in up to three nested groups of objects; chosen by hand
+    # find images in up to three nested groups of objects; chosen by hand
     kinds = [pdfium.FPDF_PAGEOBJ_IMAGE]
     return [_Area(*image.get_bounds()) for image in page.get_objects(filter=kinds, max_depth=3)]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
-from xml.etree.ElementTree import Element  # only creates elements
+from xml.etree.ElementTree import Element  # used only to create elements
 
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 

@@ -157,7 +157,7 @@ class _Equation:
             return ""
         parts: list[str] = []
         while self._place < len(self._tokens) and self._tokens[self._place][4] != ")":
-            self._place += 1  # the bracket or the separator
+            self._place += 1  # skip the bracket or the separator
             parts.append("".join(self._part(",;)", depth + 1)))
         self._place += 1
         return _DRAWN[name](parts, options) if name in _DRAWN else "".join(parts)

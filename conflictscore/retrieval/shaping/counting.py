@@ -5,7 +5,7 @@ _ROMAN = (
     (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
-_LARGEST_ROMAN = 4_999  # written MMMMCMXCIX; there is no letter for 5,000
+_LARGEST_ROMAN = 4_999  # 4,999 is written MMMMCMXCIX; there is no letter for 5,000
 
 
 def roman(number: int) -> str:

@@ -166,7 +166,7 @@ def _codec(label: str | None) -> str | None:
     with suppress(LookupError, ValueError):  # "latin-1" is not a web label, but pages use it
         encoding = webencodings.lookup(label) or webencodings.lookup(codecs.lookup(label).name)
         name = str(encoding.codec_info.name) if encoding else codecs.lookup(label).name
-        b"a".decode(name, "replace")  # fails if the codec does not return text
+        b"a".decode(name, "replace")  # this fails if the codec does not return text
         if name in _NOT_OF_THE_WEB:
             return None
         return "gb18030" if name == "gbk" else name

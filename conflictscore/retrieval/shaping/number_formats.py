@@ -45,7 +45,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 _CURRENCY = re.compile(r"\$([^-]*)(?:-.*)?")
 _LAST_DAY = 2_958_465
 """31 December 9999, the last day of a spreadsheet's calendar."""
-_DAYS_TO_1904 = 1462  # days from 1900 to 1904, when the calendar of old Mac files begins
+_DAYS_TO_1904 = 1462  # number of days from 1900 to 1904, when the calendar of old Mac files begins
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -315,7 +315,7 @@ def _nearest(part: Fraction, below: str) -> tuple[int, int]:
     """Return the nearest numerator and denominator for the places of the denominator."""
     if below.isdecimal() and int(below):
         return int(part * int(below) + Fraction(1, 2)), int(below)
-    # as many digits as the format has places, but at least one and at most five
+    # the denominator has as many digits as the format has places, but at least one and at most five
     near = part.limit_denominator(max(9, 10 ** min(len(below), 5) - 1))
     return near.numerator, near.denominator
 

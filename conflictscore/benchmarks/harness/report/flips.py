@@ -62,7 +62,8 @@ def flip_kind(
     after = question_result.methods[method].value(measure)
     if before is None or after is None:
         return FlipKind.UNJUDGED
-    (difference,) = changes([(before, after)])  # rounded as in the counts of the tables
+    # the difference is rounded as in the counts of the tables
+    (difference,) = changes([(before, after)])
     if not difference:
         return FlipKind.NEUTRAL
     return FlipKind.CORRECTION if (difference < 0) is falls else FlipKind.HARM

@@ -141,7 +141,7 @@ _END_COLORS: Final = {"right": GOOD, "hedged": "#d9a521", "wrong": BAD}
 
 def _ribbon(axes: "Axes", start: float, end: float, size: float, color: str) -> None:
     """Draw a curved band from the left bar to the right bar, between their inner edges."""
-    steps = [step / 40 for step in range(41)]  # enough for the curve to look smooth
+    steps = [step / 40 for step in range(41)]  # 41 points make the curve look smooth
     upper = [start + (end - start) * _bend(step) for step in steps]
     axes.fill_between(
         [_BAR / 2 + (1 - _BAR) * step for step in steps],

@@ -133,7 +133,7 @@ def _forest(figure: "Figure", lines: Sequence[_Line]) -> "Axes":
     height = _AXIS_INCHES + _LINE_INCHES * len(lines)
     lay_out(figure, left_margin + _PLOT_INCHES, height, margins)
     axes = figure.add_subplot()
-    for place, line in enumerate(reversed(lines)):  # the axis counts from the bottom
+    for place, line in enumerate(reversed(lines)):  # the axis is numbered from the bottom up
         low, high = line.interval.low, line.interval.high
         if low is not None and high is not None:
             axes.plot([100 * low, 100 * high], [place] * 2, color=line.color, linewidth=1.6)
