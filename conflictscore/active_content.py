@@ -62,7 +62,7 @@ _COMMAND_MARKS = re.compile(rf"(?<!\\)\\++(?={_COMMAND})", re.IGNORECASE)
 
 
 def added_active_content(before: str, after: str) -> str | None:
-    """Return the kind of active content that a change to a text adds, or None if it adds none."""
+    """Return the kind of active content that a change adds to a text; None if it adds none."""
     kinds = (kind for kind in _PATTERNS if _found(kind, after) - _found(kind, before))
     if kind := next(kinds, None):
         return kind

@@ -20,7 +20,7 @@ class Turns:
     """Lets one thread at a time read long texts, in the order in which the threads ask.
 
     Python runs one thread at a time, so several threads that read long texts would leave a server's
-    event loop little time. Short requests (:meth:`short_request`) therefore have precedence: while
+    event loop little time. Short requests (:meth:`short_request`) therefore have precedence. While
     they run, a thread that had to wait during its turn sleeps at the end of the turn, and the short
     requests get most of the time of a busy process.
     """

@@ -36,8 +36,9 @@ _NEARBY = 200
 # A passage of at least this many characters does not occur twice by chance.
 _LEAST_TELLING = 15
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""How many words at the end of a replacement are compared with the text that follows it. A single
-word may be the same by chance."""
+"""Number of words at the end of a replacement that are compared with the text that follows it. A
+single word may be the same by chance.
+"""
 # A replacement may be 3 times as long as its passage plus 400 characters, so that a short passage
 # can become a sentence that names both sides. The limits were chosen, not measured.
 _GROWTH, _ROOM = 3, 400
@@ -49,8 +50,8 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Apply the parser's list rule, but do not read "12. Mai 1932" as item 12 of a list.
 
-    A number begins a list item only if it belongs to a sequence: it is 0 or 1 and a later line
-    begins with the next number, or an earlier line begins with the preceding number.
+    A number begins a list item only if it belongs to a sequence. Either it is 0 or 1 and a later
+    line begins with the next number, or an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():

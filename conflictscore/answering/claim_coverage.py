@@ -1,4 +1,4 @@
-"""Finds text of an answer that no claim covers, and claims that go beyond the answer.
+"""Finds parts of an answer that are in no claim, and claims that go beyond the answer.
 
 The model that splits an answer is not trusted: each number, name, negation and informative word of
 a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and

@@ -38,7 +38,7 @@ def claims_about(
     half of the words of the passage or of the claim. Claims repeat the question, so the question's
     words in a claim may be ignored. Claims also repeat the names of their subject. So a claim is
     also about a passage if they share two words that occur in no other passage and in at most one
-    other claim; such a word must not be a name or occur in the question. Words that occur in very
+    other claim. Such a word must not be a name or occur in the question. Words that occur in very
     many passages are ignored: they identify no passage, and ignoring them keeps the time linear.
 
     Args:

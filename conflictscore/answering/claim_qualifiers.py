@@ -116,7 +116,7 @@ def _words_of(text: str) -> frozenset[str]:
 def missing_qualifiers(
     text: str, claims: Sequence[Qualifiers], claimed: frozenset[str]
 ) -> Iterator[str]:
-    """Yield the qualifiers of a passage that all claims about it lack.
+    """Yield the qualifiers of a passage that are in no claim about it.
 
     Args:
         text: The passage.
@@ -139,7 +139,7 @@ def missing_qualifiers(
 
 
 def _missing_bounds(folded: str, of_claims: Qualifiers) -> Iterator[str]:
-    """Yield the bounds next to numbers in a folded passage that its claims lack."""
+    """Yield the bounds next to numbers in a folded passage that are missing from its claims."""
     for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
         if number not in of_claims.bounds and (match := phrase.search(folded)):
             yield match["before"] or match["after"]

@@ -1,8 +1,8 @@
 """Detects claims that swap the roles in a passage: "Dal beat Vik" for "Vik beat Dal".
 
 Such a claim has all the words of the passage, but states something different. Two texts swap roles
-if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik"), or
-if the same has happened around an auxiliary ("Dal hat Vik geschlagen"). In a passage with several
+if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik").
+The same applies to words around an auxiliary ("Dal hat Vik geschlagen"). In a passage with several
 numbers, a claim also swaps roles if it gives the number of one name to a different name, or if it
 says "from" for "until". Words such as "borders" and "resembles" are symmetric, so a text with such
 a word never counts. When in doubt, the roles count as unchanged. Time is linear in the lengths of
@@ -58,7 +58,7 @@ class _Sides(NamedTuple):
 
 
 def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
-    """Return the words of a claim that swap their roles in a passage; empty if there are none.
+    """Return the words of a claim whose roles are swapped in a passage; empty if there are none.
 
     Only a claim whose informative words all occur in the passage is compared.
     """

@@ -1,4 +1,4 @@
-"""Decides whether the words of a passage that no claim contains state something.
+"""Decides whether words of a passage that are in no claim state something.
 
 A heading, a question or the lead-in of a list may have some such words without stating anything.
 Time is linear in the length of the passage.
@@ -98,7 +98,7 @@ def _has_own_clause(text: str, loose: frozenset[str]) -> bool:
 
 
 def _most_in_a_row(text: str, loose: frozenset[str]) -> int:
-    """Return the length of the longest sequence of words in a text that no claim contains.
+    """Return the length of a text's longest sequence of words that are in no claim.
 
     Words that state nothing do not interrupt the sequence.
     """

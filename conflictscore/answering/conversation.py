@@ -37,7 +37,7 @@ _FRAME_TOKENS = 4  # Tokens that a chat message needs in addition to its text.
 
 @dataclass(frozen=True)
 class Conversation:
-    """The turns of a conversation that a model sees."""
+    """The part of a conversation that a model sees."""
 
     turns: tuple[Turn, ...]  # Oldest first.
     left_out: int = 0  # Number of older messages that did not fit.

@@ -272,7 +272,7 @@ def answers_nothing(reply: str, question: str) -> str | None:
 
 
 def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
-    """Return the numbers of a statement that no source contains.
+    """Return the numbers in a statement that are in no source.
 
     Small numbers are ignored, since a source may write them as words. A number is not invented if a
     source states it in a different country's notation or in a different unit.

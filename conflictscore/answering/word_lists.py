@@ -98,7 +98,7 @@ NEGATIONS = _NEGATIONS
 
 
 def negations_in(text: str) -> frozenset[str]:
-    """Return the words of a text that deny something; empty if it denies nothing."""
+    """Return the words of denial in a text; empty if there are none."""
     folded = fold(text)
     words = _NEGATIONS.intersection(_WORD.findall(folded))
     unspaced = () if text.isascii() else _UNSPACED.findall(text)

@@ -100,7 +100,7 @@ class _Case:
 
     @property
     def loses_coverage(self) -> bool:
-        """Return whether the share of the passage's pairs that have a label has fallen."""
+        """Return whether the share of labelled pairs of the passage has fallen."""
         return (coverage(self.new) or 0.0) < (coverage(self.old) or 0.0)
 
     def is_added(self, claim: ClaimEvidence) -> bool:

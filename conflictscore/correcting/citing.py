@@ -1,8 +1,8 @@
 """Finds the citations in a passage, and replaces them if the cited statement changes.
 
-A citation has one of three forms: the number of a document ("[3]"), a word with such numbers ("(Doc
-3)", "(Docs 1, 2)"), or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop
-neither writes nor changes citations in any other form.
+A citation has one of three forms: the number of a document ("[3]"), a word with numbers ("(Doc 3)",
+"(Docs 1, 2)"), or a link to a document ("[3](https://…)", "([Log](https://…))"). The loop neither
+writes nor changes citations in any other form.
 """
 
 import re

@@ -36,7 +36,7 @@ from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
 
 _FEW_PASSAGES = 2
-"""Maximum number of passages of an answer whose only claim is assumed to answer the question.
+"""Maximum number of passages in an answer whose only claim is assumed to answer the question.
 
 Two passages allow for the claim and a sentence that introduces it. In a longer answer, the model
 must have overlooked other claims, so the only listed claim may not answer the question.

@@ -259,7 +259,7 @@ def _told_with_things(look: SecondLook, why: str) -> dict[str, object]:
 
 
 def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
-    """Return the answers about other things with the same name that a document supports."""
+    """Return the answers about other things with the same name, if a document supports them."""
     return [
         answer
         for answer in look.related

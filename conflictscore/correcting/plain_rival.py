@@ -110,7 +110,7 @@ def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]
     """Yield the sentences of a document that repeat a whole claim, whatever their values.
 
     Yield None for a sentence that has the claim's own values, or that does not state the claim
-    plainly, but asks about it, for example.
+    plainly (for example, a question).
     """
     for sentence in sentences_of(document.text):
         pairs = differing_values(claim, sentence)
@@ -141,7 +141,7 @@ def _states(document: Document, own: StatedValue) -> bool:
 
 
 def _has_subject(document: Document, claim: str, question: str) -> bool:
-    """Return whether a document has the names in the question that the claim lacks.
+    """Return whether a document has all names of the question that are not in the claim.
 
     Return False if neither the claim nor the question has a name, since "The dose is 50 mg" may be
     about any medicine.

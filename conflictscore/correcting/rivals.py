@@ -289,7 +289,7 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     """Make the opposite of a yes-or-no claim its rival, and find the documents for the opposite.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
-    SUPPORTS to a document that is merely on the topic, and hardly notices negations. If such a
+    SUPPORTS to a document that is merely on the topic, and often misses negations. If such a
     labeler is used, a document counts for the opposite only if it gives the opposite answer when it
     is queried separately.
     """
@@ -367,7 +367,7 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
 
 def _shares(claim: ClaimEvidence, looking: Looking) -> dict[int, float]:
-    """Return the share of the question's and the claim's words that each document contains."""
+    """Return, for each document, the share of the question's and the claim's words in it."""
     words = Claim(number=1, text=f"{looking.question} {claim.claim.text}")
     [shares] = overlap_scores([words], looking.documents)
     return dict(zip((d.number for d in looking.documents), shares, strict=True))

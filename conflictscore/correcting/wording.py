@@ -275,7 +275,7 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 
 
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
-    """Return the new words in a change that the new claims leave out.
+    """Return the new words of a change that are missing from the new claims.
 
     Return None if there are at most two such words and none of them is a number.
     """

@@ -28,7 +28,7 @@ from conflictscore.records import (
 
 
 async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Refuse each change to the last answer that its own evidence does not support.
+    """Refuse each change to the last answer that is not supported by its own evidence.
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
     completely rewritten answer is accepted if its evidence is better than that of the previous

@@ -163,8 +163,8 @@ def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, C
 def _labelled_in_looks(state: RagState) -> dict[str, ClaimEvidence]:
     """Return the evidence for statements that this round put into the answer, by their text.
 
-    The statements were labelled when their passages were reconsidered. A statement with a pair that
-    could not be labelled then is labelled again.
+    The statements were labelled when their passages were reconsidered. If a pair could not be
+    labelled at that time, its statement is labelled again.
     """
     evidence_by_text: dict[str, ClaimEvidence] = {}
     for change in changes_in(state, len(state.get("attempts", ()))):

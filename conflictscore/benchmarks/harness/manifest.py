@@ -153,7 +153,7 @@ def sha256_of_file(path: str | Path) -> str:
 
 
 def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
-    """Return the hashes of the files that are searched for documents, under the manifest's names.
+    """Return the hashes of the files that are searched for documents, by name in the manifest.
 
     The hash ``docs`` depends on the contents of the files, on their names relative to the folders,
     and on the order of the paths, but not on where the folders are.

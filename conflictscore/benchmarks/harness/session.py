@@ -118,7 +118,7 @@ class Session:
         return stops[0] if stops else None
 
     async def question(self, question: Question) -> None:
-        """Run every step of a question that has not been recorded yet."""
+        """Run the steps of a question that are not recorded yet."""
         search = await self._step(question, DOCUMENTS, partial(_documents, self.context, question))
         if search.value is not None:
             documents = read_value(search, DocumentsValue).documents

@@ -1,4 +1,4 @@
-"""Models of the values of recorded steps, with the fields that results use."""
+"""Data models for the values of recorded steps, with the fields that results use."""
 
 from typing import TypeVar
 

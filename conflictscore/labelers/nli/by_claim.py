@@ -26,8 +26,8 @@ _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 PAIR = "pair"
 """The stage of a label that was decided together with the label of another document."""
 LEAST_PRODUCT = 0.22
-"""Minimum product of P(SUPPORTS) of one document and P(CONTRADICTS) of another that disagree. The
-bound applies to a claim with two documents.
+"""Minimum product of one document's P(SUPPORTS) and another's P(CONTRADICTS) if the two disagree.
+The bound applies to a claim with two documents.
 """
 GROWTH = 0.0
 """The exponent with which the bound grows with the number of documents. The best value was 0, so

@@ -276,7 +276,7 @@ def undoubted_window(
     """Return the index of the window that decides, and the trap that makes it doubtful, if any.
 
     If a trap makes the deciding window of a long document doubtful, and some window on the opposite
-    side is free of traps, the strongest such window decides instead: one of many windows may
+    side is free of traps, the strongest such window decides instead. One of many windows may
     resemble the claim without being about it.
 
     Args:

@@ -28,7 +28,7 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum number of windows that are read of a document: those nearest to the claim."""
+"""Maximum number of a document's windows that are read: those nearest to the claim."""
 
 _TITLE_TOKENS = 24  # most titles are shorter; a longer one would take room from the window
 _DATE_CHARS = 10
@@ -78,7 +78,7 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Return the maximum tokens of a premise that fits into a pair together with the claim."""
+    """Return the maximum tokens of a premise that fits into a pair with the claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 

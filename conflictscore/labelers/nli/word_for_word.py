@@ -23,7 +23,9 @@ _MOST_WORDS = 40
 """Maximum number of words of a claim that is compared; longer claims are seldom repeated in
 full."""
 _FEWEST_WORDS = 3
-"""Minimum number of words of a claim that is compared; fewer are in many sentences by chance."""
+"""Minimum number of words of a claim that is compared; shorter claims occur in many sentences by
+chance.
+"""
 _VALUE = "#"
 """A placeholder for a number, amount or date among the words."""
 # Digits and letters are separate words: "5mg" is "5", "mg".

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 LONGEST_NAME = 300
-"""Maximum number of characters that are read of a picture's name."""
+"""Maximum number of characters of a picture's name that are read."""
 _LETTER = re.compile(r"[^\W_]")
 _ICONS = (
     (

@@ -65,7 +65,7 @@ class Package:
         return parts_by_id
 
     def target(self, name: str, kind: str) -> str | None:
-        """Return the name of the first part of a kind that a part refers to."""
+        """Return the name of the first part of this kind to which a part refers."""
         places = (place for each, place in self.related(name).values() if each == kind)
         return next(places, None)
 

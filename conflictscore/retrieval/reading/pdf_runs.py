@@ -194,7 +194,7 @@ class PageRuns:
             start = high
 
     def _even_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> list[TextRun]:
-        """Return the runs of a line that is all visible and at one height; empty for other lines.
+        """Return the runs of a line that is entirely visible and at one height; otherwise empty.
 
         Most lines are like this; ``_uneven_runs`` would return the same runs more slowly.
         """

@@ -1,10 +1,10 @@
 """Determines which text on a PDF page is visible to a person.
 
 Invisible text may be white, outside the crop box, behind a clip, in a hidden layer, or not painted
-at all, like the OCR text over a scan. The properties of a text do not decide whether it is
-visible: white text is easy to read on a dark box. The page is therefore drawn with and without the
-text that has doubtful properties. This text counts as visible if the two images differ. Drawing
-takes time, so all other text counts as visible.
+at all, as OCR text over a scan is. The properties of a text do not decide whether it is visible:
+white text is easy to read on a dark box. The page is therefore drawn with and without the text that
+has doubtful properties. This text counts as visible if the two images differ. Drawing takes time,
+so all other text counts as visible.
 
 Limits without a stated reason were chosen by hand.
 """

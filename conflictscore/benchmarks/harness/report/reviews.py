@@ -102,7 +102,7 @@ def reviews_in(rows: Iterable[tuple[str, str | bytes]]) -> dict[str, dict[str, R
 
 
 def reviews_beside(runs: Path) -> Path:
-    """Return the path of the file that contains the reviews of a file of runs."""
+    """Return the path of the reviews that belong to a file of runs."""
     return runs.with_name(f"{runs.name}.reviews.jsonl")
 
 
