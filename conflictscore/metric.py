@@ -34,7 +34,7 @@ _MOST_LOST = 0.5
 occur."""
 _FEW_LOST = 0.1
 """The tolerated share if one side never occurs. This share is smaller, since the lost replies may
-be exactly those of the missing side. Both shares were chosen, not measured.
+be exactly the replies for the missing side. Both shares were chosen, not measured.
 """
 
 
@@ -181,7 +181,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     Which replies are unreadable is seldom random. For example, a model that writes "SUPPORTED"
     loses every pair with that label, and the answer would be scored as if it had no support.
 
-    So there is no score in two cases. First, unreadable replies outnumber the replies that support
+    No score is returned in two cases. First, unreadable replies outnumber the replies that support
     or contradict a claim. Second, one of these two labels never occurs, and there are at least two
     unreadable replies, which make up more than a tenth of the replies counted here. A pair that
     failed for any other reason counts as unreadable too, unless the failure cannot depend on the

@@ -276,7 +276,7 @@ class _Amount(NamedTuple):
 
 
 def _numbers(text: str) -> Iterator[StatedValue]:
-    """Yield the numbers written in digits, then those written in words."""
+    """Yield the numbers written in digits, then the numbers written in words."""
     is_long = len(text) > _LONG_CHARS
     for match in _near_digits(text) if is_long else _NUMBER.finditer(text):
         yield _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
@@ -322,8 +322,8 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 def _amount_behind(match: re.Match[str]) -> _Amount:
     """Return the magnitude and unit of a number; the word after it may be either, or neither.
 
-    The pattern puts the first word into the group ``magnitude``, whatever it is. A word that is no
-    magnitude is tried as a unit.
+    The pattern puts the first word into the group ``magnitude``, whatever it is. A word that is not
+    a magnitude is tried as a unit.
     """
     if match["degree"]:
         return _Amount(match.end("degree"), dimension="temperature", unit=match["degree"])

@@ -126,7 +126,7 @@ def missing_qualifiers(
     folded, of_claims = fold(text), Qualifiers.of_all(claims)
     for word in dict.fromkeys(_WORD.findall(folded)):
         is_limit = word in LIMITS and LIMITS[word] not in of_claims.limits
-        # the prefixes are tested here, since hardly any word has one
+        # the prefixes are tested here, since few words have one
         if is_limit or (word.startswith(_DENYING) and _is_denial(word, claimed)):
             yield word
     yield from _missing_bounds(folded, of_claims)

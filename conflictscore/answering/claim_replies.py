@@ -241,7 +241,7 @@ def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[
 def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """Remove closing remarks to the reader from the lines of a list.
 
-    Such a line shares hardly any words with the answer, and either a blank line precedes it or it
+    Such a line shares almost no words with the answer. Moreover, a blank line precedes it, or it
     addresses the reader.
     """
     shares = [_share(line, words) for line in lines] if words else []

@@ -239,7 +239,7 @@ def language_of(*texts: str) -> str | None:
     """Return the code of the language of several texts; None if it is uncertain.
 
     A later text is used only if the earlier ones do not decide. For example, the language of the
-    answer "1871." is that of its question.
+    answer "1871." is the language of its question.
     """
     for text in texts:
         if (code := _language_of(text[:_LOOKED_AT])) is not None:

@@ -13,7 +13,7 @@ import re
 from conflictscore.answering.word_lists import stem
 from conflictscore.scripts import fold
 
-# The words for an answer or a part of one, and for its question.
+# Words for an answer, for a part of an answer, and for its question.
 _NOUN = (
     r"(?:answer|passage|text|statement|response|reply|sentence|question|claim|paragraph"
     r"|antwort|textstelle|abschnitt|aussage|satz|frage|absatz"

@@ -109,7 +109,7 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
         return " " * len(sentence)
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    # next to such a clause, a clause about agreement need not name the sources
+    # in a sentence with such a clause, a clause about agreement need not name the sources
     if any(remarks) or _COULD_NOT_FIND.match(clauses[0]):
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)

@@ -32,7 +32,7 @@ class _Citation(NamedTuple):
     start: int
     end: int
     form: str  # "number", "word" or "link".
-    documents: tuple[int, ...]  # Empty if it names no document of the run.
+    documents: tuple[int, ...]  # Empty if the citation names no document of the run.
     word: str = ""
 
 
@@ -66,7 +66,7 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
 def cited_anew(
     passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
 ) -> str:
-    """Replace the only group of citations in a passage with those of the rival, in the same form.
+    """Replace the only group of citations in a passage with the rival's, in the same form.
 
     A link is replaced by links to the rival's documents, or removed if they have no address. The
     passage is not changed if it has several groups of citations, or if it cites a document that

@@ -118,7 +118,7 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 
 
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
-    """Return the indices of replies that the answer supports, labelled as if it were a document.
+    """Return the indices of replies that the answer, labelled like a document, supports.
 
     This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
     answer must also contain every value of the reply, since the label of a small encoder is not

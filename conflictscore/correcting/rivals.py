@@ -169,7 +169,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """Return the answers that are not rivals; those about things to be explained have labels."""
+    """Return the answers that are not rivals; answers about things to be explained have labels."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -340,12 +340,12 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
-    """Return the documents to query: those that contradict the claim, except copies that agree.
+    """Return the documents to query: documents that contradict the claim, except copies that agree.
 
-    An embedded labeler misses some of these, and any labeler may miss all. In both cases, the
-    documents that share a word with the question or the claim, and those that support the claim,
-    are queried too. A document is left out if the labeler is sure that it is irrelevant: a small
-    reader would invent an answer.
+    An embedded labeler misses some of these, and any labeler may miss all. So if the labeler is
+    embedded, or if no document contradicts the claim, further documents are queried: those that
+    share a word with the question or the claim, and those that support the claim. A document is
+    left out if the labeler is sure that it is irrelevant: a small reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:

@@ -34,9 +34,9 @@ def votes_of(
     """Return the numbers of the documents that vote for each statement, in ascending order.
 
     If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement whose
-    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Otherwise, it votes for the
-    only statement with the label SUPPORTS. If several statements qualify, the document votes for
-    the one that it gave when it was queried separately.
+    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Otherwise, a document votes
+    for the only statement with the label SUPPORTS. If several statements qualify, the document
+    votes for the one that it gave when it was queried separately.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -110,11 +110,11 @@ def outcome(
     """Decide by the vote alone whether a rival replaces the claim of the answer.
 
     An independent document that votes for a statement is a witness; near-copies count only once. A
-    rival wins if it has at least two witnesses, if its votes have more weight than those for the
-    claim, and if the documents against it do not have more weight than those for it. If the claim
-    also has two witnesses, the dispute stays open: errors are copied from source to source, so the
-    few well-informed documents may be outvoted. A rival counts only if a document that gave it also
-    votes for it; otherwise it was misread or invented.
+    rival wins under three conditions. First, it has at least two witnesses. Second, its votes have
+    more weight than the claim's votes. Third, the documents against it do not have more weight than
+    the documents for it. If the claim also has two witnesses, the dispute stays open: errors are
+    copied from source to source, so the few well-informed documents may be outvoted. A rival counts
+    only if a document that gave it also votes for it; otherwise it was misread or invented.
 
     The dispute also stays open if a document seems better informed than the others, whether it
     supports a rival (``corrects``) or the claim (``is_contested``).

@@ -62,11 +62,11 @@ async def weigh(
     """Compare the evidence of two candidates; only a stable verdict with a :class:`Ground` decides.
 
     If the question asks for the current state, dates alone can decide: all documents on one side
-    must be newer than all those on the other side, and must not have less weight. Otherwise, the
-    judge compares the two sides in both orders, without knowing which side the answer stated. A
+    must be newer than all documents on the other side, and must not have less weight. Otherwise,
+    the judge compares the two sides in both orders, without knowing which side the answer stated. A
     verdict is stable if both rulings agree on the side. Their grounds may differ; the first is
-    reported. If a call fails, its ruling contains the error, and
-    nothing is decided. An embedded model is too small for this task, so it is not asked.
+    reported. If a call fails, its ruling contains the error, and nothing is decided. An embedded
+    model is too small for this task, so it is not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)
@@ -124,7 +124,7 @@ def _newer(
     sides: tuple[int, int],
     documents_by_number: Mapping[int, Document],
 ) -> int | None:
-    """Return the newer candidate, if its votes have no less weight than those of the older."""
+    """Return the newer candidate, if its votes have no less weight than the votes of the older."""
     newer = newer_side([candidates[n].votes for n in sides], documents_by_number)
     if newer is None:
         return None

@@ -22,7 +22,7 @@ _REPLY_TOKENS = 700
 
 
 class _Verdict(BaseModel):
-    """The format of the reply, which is that of Table 7 without the repetition of the claim."""
+    """The format of the reply: the format of Table 7 without the repetition of the claim."""
 
     model_config = ConfigDict(extra="forbid", title="evidence_label")
 

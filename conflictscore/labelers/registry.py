@@ -100,7 +100,7 @@ def make_labeler(
     """Make the labeler of a run.
 
     ``labeler`` is a name in ``LABELERS``, a labeler or a factory. None means the default for the
-    ``effort`` (:func:`default_labeler`). A cascade without a judge gets that of
+    ``effort`` (:func:`default_labeler`). A cascade without a judge gets the judge of
     :func:`default_judge`.
 
     Raises:

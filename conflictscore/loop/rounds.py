@@ -50,7 +50,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
 
 
 def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimEvidence]:
-    """Return the disputed claims, then those that could become disputed with more documents."""
+    """Return the disputed claims, then claims that more documents could make disputed."""
     kinds = set[str]()
     if "refuted" in context.settings.disputed:
         kinds.add("contradicted")  # a second document against the claim would refute it

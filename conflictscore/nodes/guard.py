@@ -31,10 +31,10 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Refuse each change to the last answer that is not supported by its own evidence.
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
-    completely rewritten answer is accepted if its evidence is better than that of the previous
-    answer. However, it is refused if it makes no claim, if no document supports any of its claims,
-    or if more documents contradict than support one of its new claims. Afterwards, the attempt
-    contains the accepted answer.
+    completely rewritten answer is accepted if its evidence is better than the evidence of the
+    previous answer. However, it is refused if it makes no claim, if no document supports any of its
+    claims, or if more documents contradict than support one of its new claims. Afterwards, the
+    attempt contains the accepted answer.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

@@ -139,7 +139,7 @@ async def _searches_for(
 def _sorted_in(
     searches: Iterable[_Search], before: Sequence[Document], number: int
 ) -> tuple[list[FurtherSearch], list[Document]]:
-    """Sort the retrieved documents into new ones, known ones, and ones beyond the limit.
+    """Sort the retrieved documents into new, known and surplus documents.
 
     Returns:
         A record of each search, and all documents of the run including the new ones.

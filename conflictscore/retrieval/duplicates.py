@@ -113,7 +113,7 @@ class _Originals:
 
     def match(self, document: Document) -> int:
         text = " ".join(_plain_letters(document.text).split())
-        # two empty texts are equal too; an empty text is no evidence, so this changes no count
+        # two empty texts are equal too; an empty text is not evidence, so this changes no count
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)
         return self._by_text[text]

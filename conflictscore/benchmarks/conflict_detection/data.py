@@ -58,8 +58,8 @@ def read_data(sources: Sequence[str], *, seed: int = 0) -> list[ClaimGroup]:
 def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGroup]:
     """From every set, draw up to ``size // 2`` groups with a conflict.
 
-    Up to the same number of groups without a conflict are drawn too. A random sample would hardly
-    contain conflicts, since they are rare in real evidence. For example, a random sample of 66
+    Up to the same number of groups without a conflict are drawn too. A random sample would contain
+    very few conflicts, since they are rare in real evidence. For example, a random sample of 66
     Factcheck-GPT claims has one conflict. If two samples have the same seed, the larger one
     contains the smaller one.
     """

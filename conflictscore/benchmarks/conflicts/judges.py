@@ -64,7 +64,7 @@ async def grounding_verdict(
 
     If a sentence cites no document, or cites one that does not exist, it counts as not supported,
     and no call is made for it, even if it states nothing. All other sentences are judged
-    concurrently, with one call each; those that state nothing are left out.
+    concurrently, with one call each; sentences that state nothing are left out.
 
     Returns:
         A verdict whose value is the share, and whose explanation lists the verdict on each

@@ -27,7 +27,7 @@ def _failed(record: StepRecord) -> bool:
 
 
 def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Find the ConflictScore reports in a step's value: those of graded answers and of attempts."""
+    """Find the ConflictScore reports in a step's value, on graded answers and on attempts."""
     reports = [attempt["report"] for attempt in value.get("attempts", ())]
     reports.append(value.get("report"))
     yield from (report for report in reports if report is not None)

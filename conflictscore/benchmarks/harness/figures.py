@@ -189,7 +189,7 @@ class Cost(Record):
     net_corrections: dict[str, int] = Field(default_factory=dict)
     """For each method, the number of answers that it corrected minus the number that it harmed.
 
-    A method's answers are compared with those of the baseline, by the first measure.
+    A method's answers are compared with the baseline's, by the first measure.
     """
     cold_money_per_net_correction: dict[str, float | None] = Field(default_factory=dict)
     """The cost in US dollars per net correction.

@@ -251,7 +251,7 @@ class _Recorded:
         )
 
     def _choice(self, answer: Answer) -> Verdict:
-        """Judge whether the correct option was chosen, or sum the probabilities of correct ones."""
+        """Judge whether the correct option was chosen, or sum the correct options' probabilities."""
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer does not name an option")
@@ -341,8 +341,8 @@ def _of_all(records: Sequence[Usage]) -> Usage:
     """Combine the usage of a step over all its records.
 
     A step that was stopped and repeated finds its own replies in the cache. The tokens of these
-    replies must not count twice, as paid and as cached. So the cached tokens are those by which the
-    costliest record exceeds the sum of the paid tokens.
+    replies must not count twice, as paid and as cached. So the number of cached tokens is the
+    amount by which the costliest record exceeds the sum of the paid tokens.
     """
     whole = sum(records, Usage())
     own_replies = {}

@@ -41,7 +41,7 @@ class RunSettings:
     """The settings that affect the figures of a run, apart from its questions and models.
 
     The run's manifest contains all these settings, and a run can be resumed only with the same
-    ones.
+    settings.
     """
 
     methods: tuple[str, ...] = COMMON_METHODS
@@ -50,7 +50,8 @@ class RunSettings:
     replicate: int = 0
     """The number of this repetition in a study of several runs.
 
-    From 1 on, answers and verdicts are sampled again, with a new seed if the model accepts one.
+    If the number is 1 or more, answers and verdicts are sampled again, with a new seed if the model
+    accepts one.
     """
     temperature: float | None = None
     """The temperature at which questions are answered.

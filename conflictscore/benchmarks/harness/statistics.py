@@ -293,7 +293,7 @@ def questions_needed(discordant: float, gain: float) -> int | None:
 def questions_needed_graded(spread: float, gain: float) -> int | None:
     """Compute how many questions a graded measure needs for the same power.
 
-    The power is that of the paired t-test, since Wilcoxon's test has no formula for power.
+    The power is computed for the paired t-test, since Wilcoxon's test has no formula for power.
     ``spread`` is the standard deviation of the differences by question. Returns None if the gain or
     the spread is 0, or if ten million questions are not enough.
     """

@@ -168,7 +168,7 @@ def _values(answers: Sequence[Mapping[str, Verdict]], measure: str) -> list[floa
 
 
 def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
-    """Build a table of the correlations, next to those of the paper."""
+    """Build a table of the correlations, next to the paper's."""
     return Card(
         title=f"NatConfQA's judge compared with people: {one_line(judge)}",
         columns=(

@@ -90,7 +90,7 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 
 
 def _wrong_in(text: str, right: Iterable[str], wrong: Mapping[str, str]) -> Iterator[str]:
-    """Yield the wrong answers in a normalised text, unless they occur only inside correct ones.
+    """Yield the wrong answers in a normalised text, unless they occur only inside correct answers.
 
     ``right`` contains forms, and ``wrong`` maps forms to answers. A form in ``right`` is removed
     only after the search for longer wrong forms, which may contain it.
@@ -107,7 +107,7 @@ def _is_inside(form: str, longer: str) -> bool:
 
 
 def _by_form(answers: Iterable[str], *, besides: Container[str] = ()) -> dict[str, str]:
-    """Map normalised forms to their answers, except empty forms and those in ``besides``."""
+    """Map normalised forms to their answers, except empty forms and the forms in ``besides``."""
     return {
         form: answer for answer in answers if (form := normalised(answer)) and form not in besides
     }

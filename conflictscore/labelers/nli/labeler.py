@@ -80,8 +80,8 @@ class NliLabeler:
 
     The model reads each window of a document as the premise, and the claim as the hypothesis.
     Entailment is SUPPORTS, contradiction is CONTRADICTS, and neutral is IRRELEVANT.
-    :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides.
-    That window is the snippet, and ``score`` is the calibrated probability of its label. If a
+    :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides. The
+    deciding window is the snippet, and ``score`` is the calibrated probability of its label. If a
     linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
     is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a rule
     overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), the same applies. If a

@@ -143,7 +143,7 @@ class PairTokenizer:
         return len(self._starts(text))
 
     def pairs(self, premises: Sequence[str], claim: str) -> list[TokenPair]:
-        """Return the tokens of each premise together with those of the claim."""
+        """Return the tokens of each premise together with the tokens of the claim."""
         encodings = self._tokenizer.encode_batch(
             [(encodable(premise), encodable(claim)) for premise in premises]
         )

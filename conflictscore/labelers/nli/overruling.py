@@ -110,8 +110,9 @@ def overruling(claim: str, passage: str, document: Document, label: Label) -> Ov
     for sentence in sentences_of(passage):
         what = difference(claim, sentence)
         change = None if what is None else _OF_DIFFERENCE.get((label, what))
-        # A different quantity is no contradiction if the document also states the claim's quantity,
-        # or if the claim has a bound ("more than 20"), which the different quantity may satisfy.
+        # A different quantity is not a contradiction if the document also states the claim's
+        # quantity, or if the claim has a bound ("more than 20"), which the different quantity may
+        # satisfy.
         if change is None or (what is Difference.QUANTITY and (is_stated or has_bound(claim))):
             continue
         # a question or a plan takes no side, so a change to a side needs a plain statement

@@ -119,7 +119,7 @@ class CutDocument:
         return BM25Ranker([self._text[window.start : window.end] for window in self._windows])
 
     def near(self, claim: str) -> Premises:
-        """Return all windows or, if there are too many, those with the most words of the claim."""
+        """Return the windows; if there are too many, those with the most words of the claim."""
         if len(self._windows) <= MOST_WINDOWS:
             return self._whole
         scores = self._ranker.scores(claim)

@@ -73,7 +73,7 @@ _BEFORE_NUMBERS = word_set(
     las il lo dans avec depuis vers desde hasta con nel dal em desde op sinds tot"""
 )
 MONEY = frozenset(("€", "$", "£", "¥", "chf"))
-"""The dimensions of amounts of money, which values in different currencies share."""
+"""The currencies; amounts of money are of the same kind even if their currencies differ."""
 
 
 class Difference(Enum):

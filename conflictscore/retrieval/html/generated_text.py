@@ -100,7 +100,7 @@ class _Block(NamedTuple):
 
 
 class _Styles(NamedTuple):
-    """The declarations of one element: its own, and those of the boxes before and after it."""
+    """The declarations of one element, and of the boxes before and after it."""
 
     own: list[_Block]
     before: list[_Block]
@@ -175,7 +175,7 @@ class _Counters:
         self.change(depth, blocks)
 
     def change(self, depth: int, blocks: Sequence[_Block]) -> None:
-        """Reset, increment and set counters, in this order, which is that of CSS.
+        """Reset, increment and set counters, in this order, as CSS does.
 
         Only a reset starts a new counter inside an outer one with the same name.
         """

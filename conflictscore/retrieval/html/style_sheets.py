@@ -236,7 +236,7 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
 
 
 def _by_importance(block: str) -> Iterator[tuple[bool, str]]:
-    """Yield a block's declarations, and then once more only those marked as important."""
+    """Yield a block's declarations, then its important declarations a second time."""
     yield False, block
     if _IMPORTANT.search(block):
         yield True, ";".join(each for each in block.split(";") if _IMPORTANT.search(each))

@@ -157,7 +157,7 @@ class Grid:
         by_cell: Mapping[_Cell, Sequence[Segment]],
         chosen: Sequence[float] | None,
     ) -> str:
-        """Return a row's text in one column; with ``chosen`` lines, only what is on those lines."""
+        """Return a row's text in one column; with ``chosen`` lines, only the text on them."""
         cell = cells[column]
         if column and cells[column - 1] == cell:
             return ""  # a wide cell has its text in its first column

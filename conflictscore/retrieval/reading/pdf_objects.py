@@ -207,7 +207,7 @@ def with_marks(lines: Sequence[PageLine], areas: Sequence[Area]) -> list[PageLin
 def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
     """Yield the indices at which a picture's placeholder fits.
 
-    The line there is below the picture, and the line before it is above the picture or is a
+    The line at such an index is below the picture. The line before it is above the picture or is a
     placeholder.
     """
     middle = (area.top + area.bottom) / 2

@@ -176,7 +176,7 @@ class Sight:
         return False
 
     def _unseen(self, page: Any, runs: Sequence[TextRun]) -> set[int]:
-        """Return those objects of these runs whose removal does not change how the page looks.
+        """Return the objects of these runs whose removal does not change how the page looks.
 
         First, all objects are removed together. If this changes the area of a text, that text may
         still be invisible, because the change may come from an overlapping text. Each overlapping
@@ -208,7 +208,7 @@ class Sight:
         with_them: "NDArray[np.int16]",
         scale: float,
     ) -> set[int]:
-        """Remove all ``owners`` at once; return those whose area of the page looks different."""
+        """Remove all ``owners`` at once; return the owners whose area on the page has changed."""
         self._set_active(owners, active=False)
         without_them, _ = _image(page)
         self._set_active(owners, active=True)

@@ -68,7 +68,7 @@ def pictures_note(pictures: int) -> Note:
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
-    """Return a note with the names and numbers of visible objects without words; may be empty."""
+    """Return a note with the names and numbers of visible objects without words, if any."""
     counts = (
         f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
         for name, count in names.items()

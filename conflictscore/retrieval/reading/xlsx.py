@@ -179,7 +179,7 @@ class _Row(NamedTuple):
 
 
 class _Table:
-    """The cells of a sheet, without those in hidden rows and columns."""
+    """The cells of a sheet, except cells in hidden rows and columns."""
 
     def __init__(self, sheet: Element, cells: Cells) -> None:
         kinds = {name_of(each) for each in sheet}

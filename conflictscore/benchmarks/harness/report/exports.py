@@ -92,10 +92,10 @@ def export_answers(runs: Sequence[ReportRun], out: Path) -> None:
     share a step, so totals must count each distinct (run, id, step) once.
 
     ``flipped``, ``reworded`` and ``kind`` (correction, harm or neither, by the first measure)
-    compare the answer with that of ``rag``. ``against_METHOD`` is the kind of change when the
-    answer is compared with that of METHOD. In free form, an answer is flipped if its claims differ,
-    and reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists with
-    one entry per reviewer, in the same order.
+    compare the answer with the answer of ``rag``. ``against_METHOD`` is the kind of change from
+    METHOD's answer to this answer. In free form, an answer is flipped if its claims differ, and
+    reworded if its words differ. ``reviewers``, ``verdicts`` and ``comments`` are lists with one
+    entry per reviewer, in the same order.
 
     In CSV, a string that a spreadsheet could interpret as a formula gets a leading apostrophe, and
     a list is written as JSON. A lone surrogate is always replaced by ``?``.

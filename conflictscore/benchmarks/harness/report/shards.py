@@ -56,7 +56,7 @@ def _hashes(run: ReportRun) -> Mapping[str, str]:
 
 
 def _is_data(name: str) -> bool:
-    """Return whether a hash is that of a question file, such as ``data`` or ``data of run-1``."""
+    """Return whether a hash belongs to a question file, such as ``data`` or ``data of run-1``."""
     return name.split()[0] == "data"
 
 

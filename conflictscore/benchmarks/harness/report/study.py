@@ -335,7 +335,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
     counted_judgements: set[tuple[str, ...]] = set()
     for run in runs:
         of = run.manifest.get("configuration") or {}
-        # a repetition of a run samples its verdicts anew, so its judge counts as a different one
+        # a repetition of a run samples its verdicts again, so its judge counts as a different one
         judge = f"{of.get('answer_judge')} {of.get('replicate')}"
         for question_result in run.results:
             verdict_by_text = {}
@@ -357,8 +357,8 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
     """Return each text that was judged, its verdict, and whether the verdict came from a cache.
 
-    Chosen options are left out, since no judge is needed for them. So are answers that are judged
-    by a separate criterion.
+    Chosen options are left out, since no judge is needed for them. Answers that are judged by a
+    separate criterion are left out too.
     """
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)

@@ -38,7 +38,7 @@ def named_study_cards(runs: Sequence[ReportRun]) -> Iterator[tuple[str, Card]]:
 def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     """Yield the tables of one study.
 
-    ``figures`` may be those of any run of the study, since only their names are used.
+    ``figures`` may be the figures of any run of the study, since only their names are used.
     """
     yield Card(
         f"Study: {counted(len(study.runs), 'run')} of {study.benchmark}, {study.form}",
