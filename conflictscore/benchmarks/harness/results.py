@@ -251,7 +251,7 @@ class _Recorded:
         )
 
     def _choice(self, answer: Answer) -> Verdict:
-        """Judge whether the correct option was chosen, or sum the correct options' probabilities."""
+        """Judge whether the correct option was chosen, or add up the correct probabilities."""
         options, gold = self._question.options, self._question.gold
         if answer.option is None:
             return Verdict(value=None, error="the answer does not name an option")
