@@ -26,14 +26,14 @@ from conflictscore.cli.search import search
 from conflictscore.cli.serve import serve
 from conflictscore.errors import ConflictScoreError
 
-_INTERRUPTED = 130  # the usual exit code of a program that Ctrl-C has ended
+_INTERRUPTED = 130  # the usual exit code after Ctrl-C
 _KEPT = {
     **dict.fromkeys(("bench", "record", "score-file"), "; run the same command again to resume"),
     **dict.fromkeys(
         ("ask", "correct", "judge-check", "score"), "; cached replies will not be paid for again"
     ),
 }
-"""The text that each command prints after "stopped" if it is ended by Ctrl-C."""
+"""The text that each command prints after "stopped" when Ctrl-C ends it."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """Matches an argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -67,7 +67,7 @@ class OneLineErrors(click.Group):
             _fail(error.format_message(), error.exit_code)
         except ConflictScoreError as error:
             _fail(_ARGUMENT.sub(_option, str(error)), error.exit_code)
-        except BrokenPipeError:  # the reader of the output, such as head or less, has ended
+        except BrokenPipeError:  # the reader of the output, such as head, has exited
             _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
@@ -81,7 +81,7 @@ class OneLineErrors(click.Group):
 
 
 def _kept_after(words: Sequence[str]) -> str:
-    """Return what the user is told about rerunning an interrupted command."""
+    """Return the advice on how to rerun an interrupted command."""
     if not words or "--no-cache" in words:
         return ""
     return _KEPT.get(words[0], "")

@@ -56,7 +56,7 @@ def _with_answer_options(command: Any) -> Any:
 @click.command(
     cls=ManyDocs,
     epilog=_ASK_EXAMPLES,
-    short_help="Answer a question and correct what the documents disagree on.",
+    short_help="Answer a question, and correct the answer where documents disagree.",
 )
 @click.argument("question")
 @click.option(

@@ -13,7 +13,7 @@ from conflictscore.cli.bench_plan import BenchPlan
 from conflictscore.cli.common import plain_console
 
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
-"""Assumed length in tokens of a search result's snippet and of its page.
+"""Assumed lengths, in tokens, of a search result's snippet and of its page.
 
 An estimate runs no search, so it cannot measure them."""
 
@@ -40,7 +40,7 @@ def print_estimate(plan: BenchPlan) -> None:
     if (seeds := settings["seeds"]) > 1:
         click.echo(
             f"The estimate is for one run; {seeds} runs cost at most {seeds} times as much. "
-            "Equal answers share their labels, and all runs share documents."
+            "Identical answers share their labels, and all runs share documents."
         )
 
 

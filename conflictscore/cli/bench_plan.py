@@ -155,7 +155,7 @@ def _questions(
         **{name: settings[name] for name in benchmark_entry.flags},
     )
     benchmark, selection = whole.selected(settings["sample"], settings["seed"])
-    # If documents come from a search, the search cuts them to passages.
+    # If documents come from a search, the search cuts them into passages.
     return benchmark.shortened(
         0 if benchmark_entry.searches else settings["passage_tokens"]
     ), selection

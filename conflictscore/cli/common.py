@@ -35,8 +35,8 @@ def open_context(
 ) -> "RunContext":
     """Open the models and labeler of a run.
 
-    If an option is not given, ``settings`` may contain a default for it. ``max_calls`` limits the
-    calls in flight to an endpoint.
+    If an option is missing, ``settings`` may contain its default. ``max_calls`` limits the calls in
+    flight to an endpoint.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger

@@ -33,7 +33,7 @@ Such a command may start in a folder with files from someone else, and its stder
 read. A file found there must never choose the endpoint that receives the key.
 """
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-"""The end of the name of an environment variable that contains an API key."""
+"""Suffix of the names of environment variables that contain API keys."""
 _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
@@ -70,7 +70,7 @@ _CHECK = frozenset(
         "unsettled",
     }
 )
-"""Options that choose the evidence, the extent of a check, or what happens after it."""
+"""Options that determine the evidence, how much is checked, or what happens afterwards."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
 """Parts of a string that suggest a path, such as ``=.`` in ``nli:model=./file``."""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@:]*:[^/\s@]+@")
@@ -120,7 +120,10 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
 
 
 def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file's settings that apply to a command. Its own table overrides top-level keys."""
+    """Return the settings in a file that apply to a command.
+
+    The command's own table overrides top-level keys.
+    """
     names: list[str] = []
     here: click.Context | None = ctx
     while here is not None and here.parent is not None:
@@ -146,7 +149,7 @@ def _check_trust(
 ) -> None:
     """If an API key is set, refuse settings that only a trusted file may set.
 
-    The file was found in the working folder; the user did not name it.
+    The file was found in the working folder, not named by the user.
     """
     if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
@@ -180,7 +183,7 @@ def _texts(setting: Any) -> list[str]:
 
 
 def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
-    """Return whether a setting affects where calls go, the files used, or how answers are checked.
+    """Return whether a setting affects endpoints, files, or how answers are checked.
 
     Documents in the working folder are allowed; documents elsewhere are not.
     """

@@ -64,7 +64,7 @@ Examples:
     help="Model that writes each claim from its question and answer, as GPT-4 does "
     "in the paper. Default: a fixed template. For ConflictBench's sources only.",
 )
-@seed_option("Seed for drawing the sample, and for random choices while ConflictBench is built.")
+@seed_option("Seed for drawing the sample, and for random choices in building ConflictBench.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -96,7 +96,7 @@ def conflict_detection(
 ) -> None:
     """Measure how well conflicts are detected (Table 2).
 
-    Claims are taken from the file without change. A claim is in conflict if one document supports
+    Claims are used exactly as they are in the file. A claim is in conflict if one document supports
     it and another contradicts it. The verdicts are compared with annotators' labels. The output
     also shows three baselines, and the paper's figures for ConflictBench's sources. The baselines
     report a conflict for every claim, for no claim, or for every claim with two documents.
@@ -211,7 +211,10 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Return False if a file may contain other data or older verdicts, and must not be replaced."""
+    """Return whether a file may be replaced.
+
+    It may not if it could contain other data or older verdicts.
+    """
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))

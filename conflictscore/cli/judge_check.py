@@ -151,7 +151,7 @@ def _rated(
 def _check_natconfqa(
     people: "Sequence[JudgedByPeople]", judge: "Judge"
 ) -> "tuple[Record, list[Card], str | None]":
-    """Return the figures, their tables, and why judging failed if no answer could be judged."""
+    """Return the figures, their tables and, if no answer could be judged, the reason."""
     from rich.console import Console
 
     from conflictscore.benchmarks.natconfqa.agreement import (

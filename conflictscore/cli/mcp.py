@@ -78,7 +78,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     keys = prepare(host, options, network=transport == "http")
     searches = options["docs"] or options["search"] or configured_search()
     retriever = open_retriever(options) if searches else None
-    if transport == "http":  # over HTTP, anyone may be the caller
+    if transport == "http":  # over HTTP, the caller may be anyone
         retriever = discreet(retriever)
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))

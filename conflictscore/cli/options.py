@@ -81,7 +81,7 @@ _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """Return the settings that are declared in this form; only those for scoring if ``scoring``."""
+    """Return the settings declared in this form; if ``scoring``, only those that affect scoring."""
     return tuple(
         name
         for name in Settings.names()
@@ -312,7 +312,7 @@ with_call_budget = _added(_BUDGET, _max_calls)
 
 
 def seed_option(words: str = "Seed for drawing the sample.") -> Callable[[Any], Any]:
-    """Return the option ``--seed`` of a command that draws a sample; ``words`` is its help."""
+    """Return the option ``--seed`` of a command that draws a sample; ``words`` is its help text."""
     return click.option("--seed", type=int, default=0, show_default=True, metavar="S", help=words)
 
 

@@ -112,7 +112,8 @@ def report(
     report_runs = read_report_runs(runs, compare)
     if as_json and not study_groups(report_runs) and not questions_apart(report_runs):
         click.echo(
-            "Note: no study: no two of these runs have the same benchmark, form and questions; the"
+            "Note: there is no study, since no two of these runs have the same benchmark, form "
+            "and questions; the"
             " figures of a single run are in its figures.json",
             err=True,
         )
@@ -216,7 +217,7 @@ def _studies_json(runs: "Sequence[ReportRun]") -> list[dict[str, Any]]:
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
-    """Read every run, and give it a unique name. Runs of a service come with their reviews.
+    """Read every run, and give it a unique name. Runs loaded from a service include their reviews.
 
     Runs over parts of one question file are merged into one run.
     """

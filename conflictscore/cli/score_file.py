@@ -34,7 +34,7 @@ _NAMED_ROWS = 10
 _SHOWN_ROWS = 50
 """Maximum number of failing rows that are shown with their claims."""
 _MIN_COVERAGE: float = Settings.default("min_coverage")
-"""Minimum share of labelled pairs with which a row can pass ``--fail-over``."""
+"""Minimum share of labelled pairs that a row needs to pass ``--fail-over``."""
 _SAME = 1e-9
 """Tolerance for rounding errors, so that a mean equal to the limit passes."""
 

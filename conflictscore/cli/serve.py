@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""Maximum seconds that running requests may still take after the server is asked to stop; chosen by
-hand."""
+"""Seconds that requests in progress may take to finish after the server is asked to stop."""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:
@@ -195,8 +194,8 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="How many requests are served at the same time. As many again may wait; further "
-    "requests get HTTP 429. If there are several keys, each can use at most half of these places.",
+    help="How many requests are served at the same time. The same number may wait; further "
+    "requests get HTTP 429. If there are several keys, each can use at most half of these slots.",
 )
 @click.option(
     "--timeout",

@@ -10,8 +10,9 @@ from contextvars import ContextVar
 from conflictscore.errors import ConflictScoreError
 
 _FAILURES = 3
-"""Number of failures after which a step is stopped. Two calls may happen to fail for the same
-reason."""
+"""Number of failures after which a step is stopped. Two calls may fail for the same reason by
+chance.
+"""
 
 
 class CircuitBreaker:

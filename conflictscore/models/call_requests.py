@@ -144,7 +144,7 @@ class StyledRequests:
                 return reply
 
     def repeated(self, form: RequestForm, error: UnreadableReplyError) -> RequestForm:
-        """Record an unreadable reply, and return the form in which to repeat the request."""
+        """Record an unreadable reply, and return how to repeat the request."""
         if not form.schema:
             return form
         is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
@@ -243,7 +243,7 @@ def _sent_by(chat: BaseChatModel, form: RequestForm) -> set[str]:
 
 
 def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
-    """Return call parameters with the reply limit under a different name, bypassing the client."""
+    """Return call parameters that pass the reply limit under a different name than the client's."""
     if not length:
         return parameters
     [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]

@@ -18,8 +18,9 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _PATIENT_ATTEMPTS = 3
-"""From this attempt of a call on, a refusal makes all calls to the endpoint wait. Earlier refusals
-may only mean that too many calls were in flight, and the limit has been lowered since."""
+"""From this attempt on, a refused call makes all calls to the endpoint wait. Earlier refusals may
+only mean that too many calls were in flight, and the limit has been lowered since.
+"""
 SYNCHRONOUS: ContextVar[bool] = ContextVar("conflictscore_synchronous", default=False)
 """Whether the graph was invoked synchronously."""
 

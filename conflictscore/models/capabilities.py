@@ -70,8 +70,9 @@ _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""Largest number in a refusal that can be the minimum reply limit. A larger number is a maximum or
-a context window."""
+"""Largest number in a refusal that is taken for the minimum reply limit. A larger number is a
+maximum or a context window.
+"""
 _MOST_TOKENS = re.compile(
     r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},"
     r"|not (?:be )?(?:(?:greater|larger|more|higher) than|exceed|above))\W{0,3}(?:\w{1,30}=)?"
@@ -81,11 +82,13 @@ _MOST_TOKENS = re.compile(
 _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
 """Matches a refusal of a limit that a reasoning model used up before it replied."""
 _LEAST_MOST_TOKENS = 256
-"""Smallest number in a refusal that can be the maximum reply limit. No endpoint limits replies to
-fewer tokens."""
+"""Smallest number in a refusal that is taken for the maximum reply limit. No endpoint limits
+replies to fewer tokens.
+"""
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the outcome of the first request for JSON. A server that
-does not support its form refuses it within that time."""
+does not support this kind of request refuses it within that time.
+"""
 
 
 class RequestStyle(NamedTuple):
@@ -162,8 +165,8 @@ class Capabilities:
     def learn(self, style: RequestStyle, *, json: bool) -> None:
         """Record that a request in this style was answered.
 
-        If the endpoint has refused a form in the meantime, a late answer does not reinstate that
-        form.
+        If the endpoint has refused a form in the meantime, a late answer to that form does not
+        reinstate it.
         """
         self.answered, self._all_forms_failed = True, False
         form = self.style.json_form
@@ -175,10 +178,10 @@ class Capabilities:
         """Record that a reply lacks the requested JSON, perhaps because of the request's form.
 
         Some servers accept a schema and then write nothing; ``certain`` is true in this case.
-        Others ignore the schema. After too many such replies, further requests ask for JSON only in
-        the prompt, which needs no support from the server. Until a reply contains the requested
-        JSON, one empty reply is too many, as are several replies with other text. After that, only
-        several empty replies in a row are too many.
+        Others ignore the schema. After too many replies without JSON, further requests ask for JSON
+        only in the prompt, which needs no support from the server. Until a reply contains the
+        requested JSON, one empty reply is too many, as are several replies with other text. After
+        that, only several empty replies in a row are too many.
         """
         if not certain and self.json_read:
             return
@@ -375,7 +378,8 @@ def _in_plain_turns(request: SentRequest, status: int, words: str) -> RequestSty
 
     Servers describe such a refusal in many ways and languages. So any refused request whose turns
     are not plain is sent again with plain turns, unless the refusal is about the length, the
-    content, or the account. A server error gets here only if repeating the request has not helped.
+    content, or the account. A server error is considered here only if repeating the request has not
+    helped.
     """
     may_be = not (request.plain or _ABOUT_PROMPT.search(words))
     if request.style.plain_turns or not (may_be or ABOUT_TURNS.search(words)):

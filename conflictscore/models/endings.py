@@ -61,7 +61,7 @@ Any other reason may mean that the server gave up while it was writing.
 _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "openai"))
 """Providers whose LangChain clients always report how a complete reply ended."""
 NO_REASON = "no finish reason"
-"""The reason of :func:`early_ending` for a reply whose provider gave none."""
+"""The reason that :func:`early_ending` returns if a reply's provider gave none."""
 _ENDING_CHARS = 60  # maximum characters of a reason that are shown; a server may send more
 
 

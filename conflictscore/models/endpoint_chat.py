@@ -35,7 +35,7 @@ _NOT_IN_BODY = frozenset({"extra_headers", "extra_query", "timeout", "response_f
 
 
 class EndpointChat(ChatOpenAI):
-    """A ``ChatOpenAI`` that accepts any token counts, and raises errors sent with status 200.
+    """A ``ChatOpenAI`` that accepts any token counts, and treats errors with status 200 as errors.
 
     If a server sends the reply as reasoning, its text is in
     ``additional_kwargs["reasoning_content"]``.

@@ -55,8 +55,9 @@ class Fitted:
 
     documents: tuple[Document, ...]
     cut: tuple[int, ...]
-    """Numbers, in ascending order, of the documents that were cut without a search of the part left
-    out."""
+    """Numbers of the documents that were cut, and whose omitted text was not searched, in ascending
+    order.
+    """
     excerpted: tuple[int, ...] = ()
     """Numbers of the documents that are shown only in part, but were searched completely."""
     rests: Mapping[int, str] = field(default_factory=dict)
@@ -141,7 +142,7 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give short documents the tokens they need, and divide the rest evenly among long ones."""
+    """Give short documents the tokens they need, and divide the remaining tokens among long ones."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))

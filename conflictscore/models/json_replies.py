@@ -40,7 +40,7 @@ _FIELD = re.compile(
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
 """A placeholder that a reply copied from the prompt instead of writing a label."""
 _TYPOGRAPHIC = str.maketrans("“”„«»‹\u203a「」『』\uff02\uff1a\uff0c", '"' * 12 + ":,")
-"""Maps typographic quotation marks, colons and commas to the signs of JSON."""
+"""Maps typographic quotation marks, colons and commas to their JSON equivalents."""
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
 
 
@@ -67,7 +67,7 @@ class _Form(NamedTuple):
         return own if self.needed <= own.keys() and len(own) == len(fields) else None
 
     def within(self, json_value: Any, depth: int = DEPTH) -> Iterator[dict[str, Any]]:
-        """Yield the objects of this form in a JSON value, perhaps the value itself."""
+        """Yield the objects of this form in a JSON value, which may be such an object itself."""
         if not depth:
             return
         if isinstance(json_value, str) and json_value.lstrip()[:1] in {*BRACKETS, '"'}:
@@ -97,7 +97,7 @@ class _Form(NamedTuple):
                 yield from self.within(part, depth - 1)
 
     def sole(self, objects: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-        """Return the only object that is no copy of the template; raise ValueError for several."""
+        """Return the only object that is not a template copy; raise ValueError for several."""
         distinct_objects: list[dict[str, Any]] = []
         for candidate in objects:
             if candidate not in distinct_objects and not any(
@@ -125,10 +125,10 @@ def json_reply(
     """Return the only JSON object with the needed fields in a reply; field names become lower case.
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
-    JSON are ignored. Broken JSON is repaired if only one reading is possible and the object then
-    has every written field exactly once. Examples are missing commas or quotes, trailing commas,
-    comments, single or typographic quotes, and raw line breaks. A text without JSON is read only if
-    all of it is YAML or consists of tags. A bare list of objects is read as the field
+    JSON are ignored. Broken JSON is repaired only if one reading is possible, and if the repaired
+    object has every field of the text exactly once. Examples are missing commas or quotes, trailing
+    commas, comments, single or typographic quotes, and raw line breaks. A text without JSON is read
+    only if all of it is YAML or consists of tags. A bare list of objects is read as the field
     ``list_field``. ``aliases`` maps other names to the names of the needed fields.
 
     Raises:
@@ -159,7 +159,7 @@ def json_reply(
 
 
 def _arguments(message: AIMessage) -> list[str]:
-    """Return the arguments of each call in a reply, as JSON text; calls without any are left out.
+    """Return the arguments of each call in a reply, as JSON text; skip calls without arguments.
 
     LangChain's parser keeps only the last of two fields with the same name. So the text that the
     server sent is returned if the client kept it.

@@ -255,7 +255,7 @@ class LanguageModel:
         parameters: Mapping[str, Any],
         config: RunnableConfig | None = None,
     ) -> AIMessage:
-        """Return the model's reply to messages that this package's prompts did not create.
+        """Return the model's reply to messages that were not created from this package's prompts.
 
         The call is scheduled like all others, is never cached, and raises the client's own errors.
         If the client cannot read the stream, a ``ProviderError`` is raised.

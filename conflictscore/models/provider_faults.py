@@ -55,7 +55,7 @@ _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _PROXY_STATUS = re.compile(r"\d{3}\b")
 """Matches the status at the start of the clients' messages about a proxy."""
 _CLIENTS_WORDS = re.compile(r"^Error code: \d{3}(?: - )?")
-"""Matches what OpenAI's client puts before a provider's message."""
+"""Matches the text that OpenAI's client puts before a provider's message."""
 NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes for an account without credit."""
 _UNMADE_CODES = frozenset({"json_validate_failed", "output_parse_failed", "tool_use_failed"})

@@ -34,7 +34,7 @@ _FIRST_FENCE = re.compile(r"\s*```\w*\s*")
 _END_NAMES = ("end_", "end▁")
 """Prefixes that mark a closing tag without a slash, such as ``<|END_THINKING|>``."""
 _QUOTES = ("`", '"', "'", "“")
-"""A closing tag after one of these characters is only quoted, and closes no block."""
+"""A closing tag after one of these characters is a quotation, and does not close a block."""
 # The header of a message in Harmony, the reply format of OpenAI's open models.
 _HARMONY = re.compile(
     r"<\|channel\|>(?P<channel>[^<]*)(?:<\|constrain\|>[^<]*)?<\|message\|>", re.IGNORECASE
@@ -76,8 +76,9 @@ _FIRST_HEADER = re.compile(
 )
 """The same header at the beginning of a reply, in the forms that servers leave."""
 _GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
-"""Matches "final" joined to the next word. The result may also be an ordinary word, or an
-identifier such as finalScore."""
+"""Matches "final" joined to the next word. The match may also be an ordinary word, or an identifier
+such as finalScore.
+"""
 _LEAST_DIGITS = 3
 """Minimum digits of a number joined to "final"; with fewer, as in "final2", it is probably a
 name."""
@@ -128,8 +129,8 @@ _TAGGED = re.compile(
 class FormlessReplyError(ValueError):
     """Raised for a reply without JSON of the requested form.
 
-    ``empty`` means that it has no words either. Some servers send such a reply to every request
-    with a schema.
+    ``empty`` means that the reply has no words either. Some servers send such a reply to every
+    request with a schema.
     """
 
     def __init__(self, reason: str, *, empty: bool) -> None:
@@ -191,7 +192,7 @@ def _after_bare_header(text: str, prompt: str) -> str:
 
 
 def _glued_header(text: str, prompt: str) -> re.Match[str] | None:
-    """Return the header joined to the first word, unless reply or prompt seem to be about code."""
+    """Return the header joined to the first word, unless reply or prompt seems to be about code."""
     header = _GLUED_HEADER.match(text)
     if header is None or not _begins_sentence(header["word"]):
         return None
@@ -219,7 +220,7 @@ def _without_blocks(text: str) -> str:
     """Return a text without its blocks of reasoning; raise ValueError if a block is left open.
 
     Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
-    block. A closing tag in quotation marks is only mentioned, and ends no block.
+    block. A closing tag in quotation marks is just text, and does not close a block.
     """
     parts: list[str] = []
     start, open_name = 0, ""

@@ -162,9 +162,9 @@ class Retries:
         """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
-        ``refusals`` is the number of refused calls, of all callers, since the endpoint last
-        answered. If it is higher than ``attempt``, it determines the wait. So many callers together
-        do not call a busy endpoint more often than a single caller would.
+        ``refusals`` is the number of calls, from all callers, that were refused since the endpoint
+        last answered. If it is higher than ``attempt``, it determines the wait. So many callers
+        together do not call a busy endpoint more often than a single caller would.
         """
         if not trouble.again:
             return None

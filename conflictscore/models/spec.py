@@ -116,7 +116,7 @@ class _Settings(TypedDict):
 
 
 def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
-    """Open a model of any LangChain provider, at temperature 0 if it accepts a temperature."""
+    """Open a model from any LangChain provider, at temperature 0 if it accepts a temperature."""
     spec = f"{provider}:{name}"
     if not (provider and name.strip()):
         raise ConfigurationError(_unknown(spec))
@@ -124,8 +124,8 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
         from langchain.chat_models import init_chat_model
     except ImportError:
         raise ConfigurationError(
-            f"{spec} needs LangChain: {install_hint('langchain')}, and the provider's"
-            f" package, such as langchain-{provider}"
+            f"{spec} needs LangChain ({install_hint('langchain')}) and the provider's package, "
+            f"such as langchain-{provider}"
         ) from None
     try:
         chat: BaseChatModel = init_chat_model(name, model_provider=provider)
@@ -178,7 +178,7 @@ def from_chat_model(
         (candidate for candidate in names if candidate and isinstance(candidate, str)),
         chat._llm_type,
     )
-    # the client of OpenAI's chat models has the address, which their settings lack
+    # only the client of OpenAI's chat models has the address; their settings lack it
     client = getattr(chat, "root_async_client", None)
     endpoint = _without_credentials(str(client.base_url) if client else chat._llm_type)
     return LanguageModel(
@@ -262,7 +262,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 def _is_http_address(text: str) -> bool:
     """Return whether a text is an http(s) address with a host, and with a valid port if any."""
     try:
-        # both the client and this package read the address, and each refuses other faults
+        # both the client and this package parse the address, and each rejects different errors
         host, scheme = urlsplit(text).hostname, httpx2.URL(text).scheme
     except (httpx2.InvalidURL, ValueError):
         return False

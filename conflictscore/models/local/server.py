@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on this machine for a local model file.
+"""An OpenAI-compatible server on this machine that serves a local model file.
 
 llama.cpp's own HTTP server runs in a child process, bound to the loopback address and protected by
 a random key. So a local model is called like any other endpoint.
