@@ -1,7 +1,7 @@
 """Declares the settings of a run. Everything about a setting is declared here, and only here.
 
-Each field of :class:`DeclaredSettings` declares name, type with range, default, help, presets, and
-how commands accept the setting. Several things are generated from these fields:
+Each field of :class:`DeclaredSettings` declares a setting's name, type with range, default, help,
+presets, and how commands accept it. Several things are generated from these fields:
 
 - the options of commands, with their environment variables and keys in settings files
   (``cli/options.py``)
@@ -64,15 +64,8 @@ class Declaration:
     """The attributes that a setting declares besides its name, type, range and default.
 
     Attributes:
-        help: The help text, in one paragraph. It omits the default if that is a plain value.
-        brief: The description in the guide's table.
-        presets: The values that presets give to the setting.
-        scoring: Whether the setting matters if an answer is only scored.
-        form: How commands accept the setting.
-        metavar: The placeholder for a value in help, if the type does not imply one.
-        accepts: The type that callers may pass, if it is wider than the stored type.
-        read: Converts a passed value to the stored value, or raises ValueError to refuse it.
-        allowed: The allowed values in words. By default they are derived from type and range.
+        help: The help text, in one paragraph. It omits the default if that is a plain value. By
+            default they are derived from type and range.
         shown_default: The default as the guide shows it, if it is not a plain value.
     """
 
@@ -197,8 +190,8 @@ class DeclaredSettings:
         presets={"paper": "paper"},
         form="set",
     )
-    # One document may be wrong, so by default two must contradict a claim; see "When a claim counts
-    # as refuted" in docs/findings/second-answers.md.
+    # A single document may be wrong, so by default two must contradict a claim; see "When a claim
+    # counts as refuted" in docs/findings/second-answers.md.
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
         "Which claims count as disputed. The documents are queried again about a disputed "
@@ -279,7 +272,7 @@ class DeclaredSettings:
 
     @classmethod
     def declaration(cls, name: str) -> Declaration:
-        """Return the properties that a setting declares besides its name, type and default."""
+        """Return the attributes that a setting declares besides its name, type and default."""
         declaration: Declaration = cls.__dataclass_fields__[name].metadata["of"]
         return declaration
 
@@ -296,7 +289,7 @@ class DeclaredSettings:
 
     @classmethod
     def choices(cls, name: str) -> tuple[str, ...]:
-        """Return the names to choose from; empty if the setting is not a choice among names."""
+        """Return the names to choose from; empty if the setting is not a choice between names."""
         return _choices(name)
 
     @classmethod
@@ -345,7 +338,7 @@ def _adapter(name: str) -> Any:
 
 
 def _taken_apart(name: str) -> tuple[Any, list[Any], bool]:
-    """Return the bare type of a setting, the bounds of its range, and whether None is allowed."""
+    """Return a setting's bare type, the bounds of its range, and whether None is allowed."""
     bare_type, optional = _types().get(name, str), False
     if get_origin(bare_type) in (Union, UnionType):
         optional = NoneType in get_args(bare_type)

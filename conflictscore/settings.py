@@ -86,7 +86,7 @@ rules. ``paper`` means the same in every entry point and in benchmarks.
 
 
 def unknown_name(name: str, names: Iterable[str]) -> str:
-    """Return the message about an unknown setting, with the most similar name and all names."""
+    """Return the message about an unknown setting, with the nearest name and all valid names."""
     all_names = list(names)
     near = get_close_matches(name, all_names, n=1)
     hint = f"did you mean {near[0]}? " if near else ""

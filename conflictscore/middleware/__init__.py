@@ -1,4 +1,4 @@
-"""Ways to wrap an existing chatbot: chat model, agent middleware, decorator and HTTP service."""
+"""Wrappers for existing chatbots: chat model, agent middleware, decorator and HTTP service."""
 
 import lazy_loader
 

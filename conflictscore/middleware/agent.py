@@ -78,8 +78,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     evidence for and against the claim to the agent's conversation, and it offers no tools. The call
     passes through inner middleware, such as retries and fallbacks. So put this middleware before
     those in the list. Limits on model calls count both calls as one. Neither the first answer nor
-    the evidence enters the history. If the second call fails, the first answer is kept, with a
-    note.
+    the evidence becomes part of the history. If the second call fails, the first answer is kept,
+    with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600
@@ -100,8 +100,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         refusal: Text to return in place of a refused answer; by default an ``UncheckedAnswerError``
             is raised.
         on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a
-            note in ``conflict`` and a warning in the log. ``raise`` raises the error, and also
-            sets ``require="partly"``.
+            note in ``conflict`` and logs a warning. ``raise`` raises the error, and also sets
+            ``require="partly"``.
         on_event: A function that is called with each event of a run, such as
             ``{"event": "label", …}``, in a separate thread. The agent's
             ``stream_mode="custom"`` yields the same events.
@@ -156,8 +156,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
-    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Make the last message's verdict and the state's run agree at the end of the turn.
+    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Record why the last answer was not checked, unless a run is already recorded for it.
 
         See :func:`conflictscore.middleware.turn_end.ended`.
         """

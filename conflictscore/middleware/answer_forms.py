@@ -30,8 +30,9 @@ _KEYS = (
     "message",
     "messages",
 )
-"""Keys under which chains and agents return their answer; the first key that has an answer is used.
-Specific names come before names that also hold other texts, such as a conversation's messages."""
+"""Keys under which chains and agents return their answer; the first key with an answer is used.
+Specific names come before names that also hold other texts, such as a conversation's messages.
+"""
 
 
 class CheckedText(str):
@@ -84,7 +85,7 @@ def _place(output: object) -> _Place:
     elif isinstance(output, list) and output and isinstance(output[-1], BaseMessage | Mapping):
         last = _place(output[-1])
         # A mapping names its answer, which may be empty. A list names none: if its last part has no
-        # words, such as the call of a tool, the whole list is data.
+        # words, for example a tool call, the whole list is data.
         inside = _within(-1, last) if last.text else None
     else:
         inside = None
@@ -92,7 +93,7 @@ def _place(output: object) -> _Place:
 
 
 def _first_with_answer(output: Mapping[Any, Any]) -> _Place | None:
-    """Locate the first answer in a mapping; an empty one counts only if all are empty."""
+    """Locate the first answer in a mapping; an empty answer counts only if all are empty."""
     empty = None
     for key in _KEYS:
         inside = _place(output.get(key))
@@ -245,7 +246,7 @@ def _calls_with(
 ) -> list[dict[str, Any]]:
     """Return a message's tool calls, with new arguments for the call that is the answer.
 
-    That is the call to which the agent has already replied. The other calls are still to be made.
+    This is the call to which the agent has already replied. The other calls are still to be made.
     """
     replied_to = {part.tool_call_id for part in response.result if isinstance(part, ToolMessage)}
     return [

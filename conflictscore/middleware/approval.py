@@ -35,7 +35,7 @@ _OF_THE_RUN = frozenset(
         GapKind.NOT_RECONSIDERED,
     }
 )
-"""Kinds of gaps that concern all answers of a run; the attempts do not record them."""
+"""Kinds of gaps that concern all answers of a run, so that the attempts do not record them."""
 _WORDS = (
     "resume with 'approve', 'reject', {'edit': 'the answer to give'}, or {'decisions':"
     " [{'type': 'approve'}]}, where type is 'approve', 'reject' or 'edit' (with 'edited_action')"
@@ -183,7 +183,7 @@ def _refused(run: Run, note: str) -> tuple[Change, ...]:
 
 
 def _as_edited(run: Run, text: str) -> tuple[Change, ...]:
-    """Return the run's changes, plus a change from the proposed answer to the edited text."""
+    """Return the run's changes, plus the change from the proposed answer to the edited text."""
     last = max(change.round for change in run.changes)
     proposed_answer = run.answer or ""
     claims = {c.claim.text: c for change in run.applied_changes for c in change.claims}

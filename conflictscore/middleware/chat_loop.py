@@ -65,7 +65,7 @@ _ABOUT_TOOLS = {
 
 @dataclass(frozen=True)
 class ChatLoop:
-    """Runs the loop for a model that is called with chat messages."""
+    """Runs the loop for a model that is called with a chat conversation."""
 
     context: RunContext
     on_failure: FailurePolicy
@@ -253,12 +253,12 @@ class AnswerForm:
 def apart(
     run: CallbackManagerForLLMRun | AsyncCallbackManagerForLLMRun | None, *, traced_only: bool
 ) -> Iterator[Context]:
-    """Make the runnables in the block children of this run, and isolate them from outer graphs.
+    """Make runnables called in this block children of this run, and isolate them from outer graphs.
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
-    streams. If ``traced_only`` is set, only LangSmith's tracer sees the children; without the
-    tracer, LangSmith would start a new trace for each child. If it is not set, all callbacks of the
-    run see the children. In that case, callbacks that add up tokens skip the reply of this run,
+    streams. If ``traced_only`` is set, the children get only LangSmith's tracer, without which
+    LangSmith would start a new trace for each child. If it is not set, the children get all
+    callbacks of the run. In that case, callbacks that add up tokens skip the reply of this run,
     since the tokens of the children are included in it.
     """
     config: RunnableConfig = {}

@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""If one of these fields changes, the models and the loop are reopened."""
+"""Fields whose changes make the model reopen the inner models and the loop."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",

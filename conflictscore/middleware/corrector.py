@@ -25,8 +25,8 @@ from conflictscore.records import GapKind, Run
 from conflictscore.retrieval.documents import DocumentLike
 from conflictscore.threads import in_thread, together
 
-_AT_ONCE = 8  # answers; each makes several calls at once, and the endpoint's limit is 16 calls
-_MOST_NAMED = 10  # further refused rows that an error names
+_AT_ONCE = 8  # Answers at once; each makes several calls, and the endpoint's limit is 16.
+_MOST_NAMED = 10  # Maximum number of further refused rows that an error names.
 _FIELDS = ("answer", "documents", "question")
 
 
@@ -112,8 +112,8 @@ def correct_batch(
 
     Args:
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
-            empty answer results in an unchecked run with a note. A malformed row raises an
-            InputError with the row's number, before any model is called.
+            empty answer yields an unchecked run with a note. A malformed row raises an InputError
+            with the row's number, before any model is called.
         model: As for :func:`correct`.
         concurrency: Number of answers to correct at once.
         require: As for :func:`correct`. All rows are corrected first; if too little of any answer
@@ -181,7 +181,7 @@ def _required(run: Run, require: Require | None) -> Run:
 
 
 def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
-    """Return the runs; raise UncheckedAnswerError if the answer of any was not checked enough.
+    """Return the runs; raise UncheckedAnswerError if any answer was checked less than required.
 
     The error has the reason and the verdict of the first such row.
     """

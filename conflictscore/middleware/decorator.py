@@ -103,7 +103,7 @@ def self_correct(
     If a claim has evidence on both sides, the function is called again. The function then gets the
     same documents, and a question that includes the first answer and the evidence (template
     ``reconsider``). If that call raises an error, the first answer is kept, with a note. Inside a
-    LangGraph graph, the tokens of models that the function calls are not streamed, since the answer
+    LangGraph graph, tokens from models that the function calls are not streamed, since the answer
     may be replaced.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
@@ -124,9 +124,9 @@ def self_correct(
             first call.
 
     Raises:
-        ConfigurationError: The decorated object does not take a question and documents. It is also
-            raised by a call if a model, key or template is missing or invalid, or if there are
-            neither documents nor a retriever.
+        ConfigurationError: The decorated object does not take a question and documents. A call also
+            raises it if a model, key or template is missing or invalid, or if there are neither
+            documents nor a retriever.
         InputError: A setting is out of range, or the question, a document or the answer has no
             text.
         NoDocumentsError: The retriever found nothing in a call.
@@ -227,7 +227,7 @@ class _Function:
     async def first(self, state: RagState) -> GeneratedAnswer:
         """Call the function; its errors end the run and reach the caller unchanged."""
         try:
-            # the question in the caller's words: the function itself resolves it with ``history``
+            # the question in the caller's words; the function itself interprets it with ``history``
             self.returned = await self.call(state["asked"], documents_of(state))
         except Exception as error:
             raise PassedOnError(error) from error

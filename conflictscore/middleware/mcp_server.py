@@ -53,9 +53,9 @@ from conflictscore.records import ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
-_AT_ONCE = 32  # concurrent calls; more would only wait for the endpoint's limit
-_WAITS_S = 60.0  # MCP clients give up after about a minute
-_MOST_WRONG = 3  # invalid arguments named in an error
+_AT_ONCE = 32  # Maximum calls at once; more would only wait for the endpoint's limit.
+_WAITS_S = 60.0  # MCP clients give up after about a minute.
+_MOST_WRONG = 3  # Maximum number of invalid arguments that an error names.
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
 (ConflictScore; 0 is best). `checked` is fully, partly or no: do not rely on an answer that was not
@@ -68,7 +68,7 @@ QuestionText = Annotated[
 ]
 GivenDocuments = Annotated[
     Sequence[str | dict[str, Any]],
-    Field(description="Texts, or objects with a text and perhaps title, url and metadata."),
+    Field(description="Texts, or objects with a text and optionally title, url and metadata."),
 ]
 
 
@@ -110,14 +110,14 @@ class _Server(MCPServer[Any]):
 
 
 def _about_argument(problem: ErrorDetails) -> str:
-    """Describe an invalid argument by its name and the position of the error within the value."""
+    """Describe an invalid argument by its name and the location of the error within its value."""
     [argument, *places] = [place for place in problem["loc"] if not _is_form(place)] or ["call"]
     number = next((f", item {place + 1}" for place in places if isinstance(place, int)), "")
     return f"{argument}{number}: {problem['msg']}"
 
 
 def _is_form(place: int | str) -> bool:
-    """Return whether part of an error's location names one member of a union, not a position."""
+    """Return whether a part of an error's location is a member of a union instead of a position."""
     return isinstance(place, str) and (place == "str" or "[" in place)
 
 

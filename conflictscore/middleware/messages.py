@@ -25,7 +25,7 @@ _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _NOT_TEXT = frozenset(
     ("base64", "data", "file_id", "mime_type", "media_type", "source", "value", "image_url", "url")
 )
-"""Fields of a block that hold an image, a sound or a file, or a URL of one."""
+"""Fields of a content block that hold an image, a sound or a file, or its URL."""
 _LEAST_EVIDENCE = 12
 """A tool result with fewer words than this is usually a receipt, a time or a number."""
 _SHARED_TERMS = 2
@@ -52,8 +52,9 @@ class ChatQuestion:
     since: tuple[BaseMessage, ...]
     """The messages after the question: tool calls and their results."""
     other_content: bool
-    """Whether the conversation contains anything that text cannot represent, such as an image or a
-    message with an unknown role."""
+    """Whether the conversation contains anything but text, such as an image or a message with an
+    unknown role.
+    """
 
     brought: tuple[Document, ...] = ()
     """Documents passed with the conversation."""
@@ -68,7 +69,7 @@ class ChatQuestion:
     """Types of the user's content blocks other than text, such as ``image``."""
 
     def unread(self, *instructions: str) -> dict[str, str]:
-        """Return the texts that the model read but the check did not, by location.
+        """Return the texts that the model read but the check did not, by their location.
 
         These are the system messages, further ``instructions``, and the results since the question
         from tools that are not in ``sources``.
@@ -194,8 +195,8 @@ def left_out_of(
     Blocks other than text (images, files) are never read. A text that did not become a document is
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
     numbers. If a tool writes something and its result, however long, only repeats the call's
-    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` are
-    not evidence.
+    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` do not
+    count as evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return
@@ -270,7 +271,7 @@ def _attached_to(message: BaseMessage) -> list[str]:
 def _is_text(message: BaseMessage) -> bool:
     """Return whether the text of this message is all of its content.
 
-    Reasoning and tool calls do not count as content, and tool messages are read for documents.
+    Reasoning and tool calls are not counted as content, and tool messages are read for documents.
     """
     if _attached_to(message):
         return False

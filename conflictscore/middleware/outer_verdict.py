@@ -1,8 +1,8 @@
 """Passes on the verdicts of inner agents to the graph or agent around them.
 
-A supervisor writes the last message itself, so the verdict on its agent's answer is in an earlier
-message. :func:`carry_verdict` adds a verdict to the last message. If a tool of an agent calls
-another agent, the outer agent reads the inner agent's answer as the tool's result;
+A supervisor writes the last message itself, so only an earlier message has the verdict on its
+agent's answer. :func:`carry_verdict` adds a verdict to the last message. If a tool of an agent
+calls another agent, the outer agent reads the inner agent's answer as the tool's result;
 :func:`inner_runs` lets it check its own answer against the inner agent's documents.
 
 Limits without a stated reason were chosen by hand.
@@ -21,9 +21,9 @@ from conflictscore.loop.framework_messages import question_place
 from conflictscore.records import GapKind, Run
 
 _KEY = "conflictscore"
-_MOST_BYTES = 600  # bytes of JSON; clients store the metadata of every message
-_MOST_INNER = 3  # agents that are listed, the latest ones
-_NAME_CHARS = 40  # characters of an agent's name
+_MOST_BYTES = 600  # Maximum bytes of JSON; clients store the metadata of every message.
+_MOST_INNER = 3  # Maximum number of agents to list; the latest ones are listed.
+_NAME_CHARS = 40  # Maximum characters of an agent's name.
 _REWRITTEN = "the text was written from checked answers, but was not itself checked"
 _NOT_CHECKED = "no agent checked an answer in this turn"
 
@@ -98,7 +98,7 @@ def _in_one_line(message: BaseMessage) -> str:
 
 @contextmanager
 def inner_runs() -> Iterator[list[Mapping[str, Any]]]:
-    """Collect the runs of agents that finish in this block."""
+    """Collect the runs of agents that finish within this block."""
     runs: list[Mapping[str, Any]] = []
     token = _inner_runs.set(runs)
     try:
@@ -118,7 +118,7 @@ def note_inner_run(run: Mapping[str, Any]) -> None:
 
 
 def documents_behind(result: object, runs: Sequence[Mapping[str, Any]]) -> list[Document]:
-    """If a tool's whole result is the answer of one of these runs, return that run's documents."""
+    """Return the documents of the run whose answer is the tool's whole result; empty if none is."""
     if not isinstance(result, ToolMessage):
         return []
     text = str(result.text).strip()

@@ -51,7 +51,7 @@ def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: Prompt
 
 @dataclass(frozen=True)
 class Chatbot:
-    """An answerer that calls the caller's agent or function, which takes a text and returns one.
+    """An answerer that calls the caller's agent or function, which takes a text and returns a text.
 
     Attributes:
         begin: Returns the chatbot's first answer.

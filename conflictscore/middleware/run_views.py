@@ -44,8 +44,8 @@ def verdict_of(run: Mapping[str, Any]) -> dict[str, Any]:
 def redacted(run: Mapping[str, Any], answer: str) -> dict[str, Any]:
     """Remove the texts from a run whose answer other middleware has redacted.
 
-    The redacted words may occur in any text of the run: in the answer, in its claims, or in
-    quotations by the judge. Scores, numbers and kinds are kept.
+    The redacted words may occur in any text of the run: in the answer, in its claims, or in the
+    judge's quotations. Scores, numbers and kinds are kept.
     """
     ledger = Examined.model_validate(run.get("examined") or {})
     gaps = tuple(gap.model_copy(update={"note": gap.in_short}) for gap in ledger.gaps)

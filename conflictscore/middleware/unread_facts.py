@@ -14,18 +14,18 @@ from conflictscore.records import Gap, GapKind, Run
 from conflictscore.records.examined import quoted
 from conflictscore.sentences import sentence_starts
 
-_MOST_CHARS = 40_000  # maximum characters of a text to compare
-_MOST_CLAIMS = 20  # maximum claims to compare
-_LEAST_TERMS = 2  # minimum terms of a claim beyond its question
+_MOST_CHARS = 40_000  # Maximum characters of a text to compare.
+_MOST_CLAIMS = 20  # Maximum claims to compare.
+_LEAST_TERMS = 2  # Minimum terms of a claim beyond its question.
 _SHARE = 0.8
 """Minimum share of a claim's terms that one sentence must contain to count as its source.
 
-The share is below 1, since models reword slightly. It was chosen by hand.
+The share is below 1, since models change the wording slightly. It was chosen by hand.
 """
 
 
 def unread_facts(run: Run, texts: Mapping[str, str]) -> Iterator[Gap]:
-    """Yield a gap for each claim that no document mentions but one of the texts states.
+    """Yield a gap for each claim that no document mentions but that one of the texts states.
 
     Args:
         run: The run with the claims and their labels.

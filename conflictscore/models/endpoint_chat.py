@@ -51,8 +51,8 @@ class EndpointChat(ChatOpenAI):
             **settings,
             http_client=http.synchronous,
             http_async_client=http.asynchronous,
-            http_socket_options=(),  # otherwise LangChain warns, wrongly, that no proxy is used
-            max_retries=0,  # LanguageModel retries by its own rules
+            http_socket_options=(),  # Otherwise LangChain warns, wrongly, that no proxy is used.
+            max_retries=0,  # LanguageModel retries by its own rules.
             stream_usage=True,
             use_responses_api=False,
         )

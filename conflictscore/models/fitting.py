@@ -142,7 +142,7 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give short documents the tokens they need, and divide the remaining tokens among long ones."""
+    """Give short documents the tokens they need, and divide the others among long documents."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))

@@ -17,8 +17,10 @@ from conflictscore.models.json_text import (
 )
 from conflictscore.records import encodable
 
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # begins or ends a code block
-_ASSIGNED = re.compile(r"\w{1,30}\s?=\s?(?=[\[{])")  # such as "claims = ["
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.MULTILINE)  # A code block's edge.
+_ASSIGNED = re.compile(
+    r"\w{1,30}\s?=\s?(?=[\[{])"
+)  # Matches the start of text such as "claims = [".
 _SENTENCE = re.compile(r"\w\s+\S{1,80}\s+\w|[.!?。\uff01\uff1f।]\W{0,3}$")
 """Matches at least three words, or a final stop, since some scripts have no spaces."""
 _NO_TOPIC = re.compile(

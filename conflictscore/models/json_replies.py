@@ -188,8 +188,8 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
     text = text.translate(UNSEEN)
     whole = loads(text) if text.lstrip()[:1] in {*BRACKETS, '"'} else None
     if whole is not None and (json_object := form.sole(form.within(whole))):
-        return json_object  # most replies are plain JSON and end here
-    typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # undo escapes for Markdown
+        return json_object  # Most replies are plain JSON and end here.
+    typographic = text.translate(_TYPOGRAPHIC).replace("\\_", "_")  # Undo escapes for Markdown.
     for variant, parse in ((text, loads), (text, _mended), (typographic, _mended)):
         if json_object := _one_of(bracketed(variant), parse, variant, form):
             return json_object

@@ -209,8 +209,8 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
     yield getattr(error, "body", None)
     yield getattr(error, "details", None)  # Google
     if status is not None:
-        yield getattr(error, "error", None)  # Ollama
-        with suppress(Exception):  # an unread stream
+        yield getattr(error, "error", None)  # Ollama.
+        with suppress(Exception):  # The response may be an unread stream.
             yield response.text
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
     # LangChain, for an error with status 200

@@ -78,16 +78,17 @@ class Candidate(Record):
     evidence: ClaimEvidence
     """The statement with its label for every document."""
     given_by: tuple[_Document, ...] = ()
-    """Documents that gave this statement when queried separately, or that state it in the claim's
+    """Documents that gave this answer when queried separately, or that state it in the claim's
     words. If the statement negates a yes-or-no claim, these are the documents that contradict the
-    claim. Empty for the answer's own claim."""
+    claim. Empty for the answer's own claim.
+    """
     votes: tuple[_Document, ...] = ()
     """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
     """Number of independent documents among the votes. Near-copies count as one and, if so
     configured, so do documents from the same domain."""
     worth: Annotated[float, Field(ge=0)] = 0.0
-    """The sum of the witnesses' weights; equals ``witnesses`` if all documents count equally."""
+    """The sum of the witnesses' weights; it equals ``witnesses`` if all documents count equally."""
     against: Annotated[float, Field(ge=0)] = 0.0
     """The sum of the weights of independent documents that contradict the statement."""
 
@@ -155,7 +156,7 @@ class SecondLook(Record):
     """Index of the candidate with which the claim was finally compared; None if there was no valid
     rival."""
     why: str = ""
-    """The decision in one sentence."""
+    """The decision, in one sentence."""
 
     def told(self) -> tuple[str, ...]:
         """Return lines that describe the second look: the votes, the weighing, and the decision."""
@@ -235,9 +236,9 @@ class RevisionAction(StrEnum):
 class Change(Record):
     """The proposed change to a passage of an answer, or to the whole answer.
 
-    ``Run.changes`` has one change for every passage that got a second look. The change either edits
-    the passage in place, or rewrites the whole answer as in the paper. It was accepted or refused,
-    unless the action is ``keep``.
+    ``Run.changes`` contains one change for every passage that got a second look. The change either
+    edits the passage in place, or rewrites the whole answer as in the paper. It was accepted or
+    refused, unless the action is ``keep``.
     """
 
     round: Annotated[int, Field(ge=1)]
@@ -258,7 +259,7 @@ class Change(Record):
     """The second look at each of these claims, with the rivals, their votes, and the weighing.
     Empty if the whole answer was rewritten."""
     new_claims: tuple[str, ...] = ()
-    """Claims of the new passage; empty if the whole new answer was split into claims."""
+    """Claims of the new passage; empty if the whole answer was rewritten and split into claims."""
     reason: str | None = None
     """The model's reason; None if the model gave no reason."""
     accepted: bool = True
@@ -269,8 +270,9 @@ class Change(Record):
     """The kind of error that prevented the second look or the new text, which ``note`` describes;
     None if there was no error."""
     balance_before: tuple[float, ...] | None = None
-    """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], lowest first;
-    None if no guard checked the change."""
+    """For each claim of the passage, ``(|D+| - |D-|) / (|D+| + |D-|)``, in [-1, 1], in ascending
+    order; None if no guard checked the change.
+    """
     balance_after: tuple[float, ...] | None = None
 
     @classmethod
@@ -286,7 +288,7 @@ class Change(Record):
 
     @property
     def applied(self) -> bool:
-        """Whether the change altered the answer's text."""
+        """Whether the change has altered the answer's text."""
         return self.accepted and self.differs
 
     def told(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def model_post_init(self, _context: Any) -> None:
-        """Make texts encodable when a record is created, not when it becomes part of a record."""
+        """Make texts encodable when this record is created, not when another record includes it."""
         fields = self.__dict__
         for name, field in fields.items():  # must be fast: a run has thousands of fields
             kind = type(field)
@@ -129,7 +129,8 @@ class EvidenceLabel(Record):
     """The decisive passage as the judge quoted it; None if the judge quotes nothing."""
     snippet_found: bool | None = None
     """Whether the document contains the snippet, ignoring white space and case. A snippet with
-    omissions counts as found if all its parts occur in order."""
+    omissions counts as contained if all its parts occur in order.
+    """
     passage: str | None = None
     """The passage to show as evidence: the snippet if the document contains it, otherwise the
     document's sentences nearest to the claim."""
@@ -192,11 +193,11 @@ class ClaimEvidence(Record):
 
     claim: Claim
     labels: tuple[EvidenceLabel, ...] = ()
-    """One label per document, in order of document number."""
+    """One label per document, in order of the documents' numbers."""
 
     def documents(self, label: Label) -> tuple[int, ...]:
         """Return the numbers of the documents with this label, in ascending order."""
-        # a list is faster than a generator here, and reports call this for every pair
+        # a list is faster than a generator here, and reports make one for every pair
         return tuple([pair.document for pair in self.labels if pair.label is label])
 
     def independent(self, label: Label, duplicates: Mapping[int, int]) -> int:
@@ -229,7 +230,7 @@ class ClaimEvidence(Record):
         return bool(self.supports) and bool(self.contradicts)
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
-        """Return the same claim without the labels of documents whose weight is 0."""
+        """Return the same claim without the labels of documents that have weight 0."""
         if not weights:
             return self
         weightless = {number for number, weight in weights.items() if not weight}
@@ -242,9 +243,9 @@ class ClaimEvidence(Record):
         """Return why the claim is disputed, or None if it is only supported or has no labels.
 
         ``conflict``: documents support it, and others contradict it. ``refuted``: at least two
-        independent documents contradict it, and none supports it. ``contradicted``: the same, but
-        only one document and its copies contradict it. ``unsupported``: every labelled document is
-        irrelevant. ``duplicates`` maps each copy to the first document of its group.
+        independent documents contradict it, and none supports it. ``contradicted``: only one
+        document and its copies contradict it, and none supports it. ``unsupported``: every labelled
+        document is irrelevant. ``duplicates`` maps each copy to the first document of its group.
         """
         if self.conflicting:
             return "conflict"
@@ -260,9 +261,10 @@ class WeightedScores(Record):
     by: str
     """Source of the weights; ``table`` means a table supplied by the user."""
     cs_c: _Share | None
-    """Weighted CS-C in [0, 1]. A claim in conflict counts by the largest weight on its weaker side,
-    divided by the largest weight on its stronger side. None if no document with a weight above 0
-    has a label."""
+    """Weighted CS-C in [0, 1]. A claim in conflict counts as a fraction: the largest weight on its
+    weaker side, divided by the largest weight on its stronger side. None if no document with a
+    weight above 0 has a label.
+    """
     cs_r: _Share | None
     """CS-R in [0, 1] with weights instead of counts; None if ``cs_c`` is None."""
     weights: dict[_Number, Annotated[float, Field(ge=0)]]

@@ -68,7 +68,7 @@ _IN_SHORT = {
 }
 """Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
 those texts must not appear."""
-# Kinds of gaps with which the check does not describe the text that readers get. Nothing was
+# Kinds of gaps that mean that the check does not apply to the text that readers get. Nothing was
 # checked, too little was checked, or an unchecked text replaced the checked one.
 _DECIDE_NO = frozenset(
     {
@@ -128,11 +128,11 @@ class Examined(Record):
     answer: tuple[ClaimedSpan, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """Parts that were not examined; first the gap that matters most for :attr:`checked`."""
+    """Parts that were not examined; the gap that matters most for :attr:`checked` comes first."""
 
     @property
     def checked(self) -> Checked:
-        """``fully`` without a gap; ``no`` if a gap makes the check useless, else ``partly``."""
+        """``fully`` without gaps, ``no`` if a gap makes the check useless, else ``partly``."""
         if not self.gaps:
             return "fully"
         return "no" if any(gap.kind in _DECIDE_NO for gap in self.gaps) else "partly"

@@ -30,7 +30,9 @@ class Answer(Record):
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
-    """The probability of each option; they sum to 1. Empty if the model was not asked for them."""
+    """The probability of each option; the probabilities sum to 1. Empty if the model was not asked
+    for them.
+    """
     justification: str | None = None
     """The model's reason for this answer, if it was asked for one."""
     cited: tuple[int, ...] = ()
@@ -80,12 +82,14 @@ class Usage(Record):
     cached_calls: Annotated[int, Field(ge=0)] = 0  # Cached replies and verdicts, including NLI's.
     input_tokens: Annotated[int, Field(ge=0)] = 0
     cache_read_tokens: Annotated[int, Field(ge=0)] = 0
-    """Input tokens found in the provider's prompt cache. May exceed ``input_tokens``, since usages
-    are subtracted field by field and negative differences become 0."""
+    """Input tokens found in the provider's prompt cache. May exceed ``input_tokens``: usages are
+    subtracted field by field, and negative differences become 0.
+    """
     output_tokens: Annotated[int, Field(ge=0)] = 0
     counted_calls: _Kept = 0
-    """The number of ``cached_calls`` with known token counts, which the next three fields add up.
-    Replies cached by older versions have no token counts."""
+    """The number of ``cached_calls`` whose token counts are known; the next three fields add up
+    these counts. Replies cached by older versions have no token counts.
+    """
     kept_input_tokens: _Kept = 0
     kept_cache_read_tokens: _Kept = 0
     kept_output_tokens: _Kept = 0
@@ -227,7 +231,7 @@ class Run(Record):
     run did not finish."""
     documents: tuple[Document, ...] = ()
     searches: tuple[FurtherSearch, ...] = ()
-    """The searches after the first one, if the run searches further."""
+    """The searches after the first one, if the run searched further."""
     attempts: tuple[Attempt, ...] = ()
     """Every answer, from first to last; unchecked answers have no report."""
     reason: str | None = None
@@ -283,7 +287,7 @@ class Run(Record):
         """Return the run with further gaps added; each new gap also adds a note.
 
         A run without a ledger was not checked, so its new ledger begins with a gap that says so,
-        unless one of the further gaps does.
+        unless one of the added gaps does.
         """
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         if self.examined is None and Examined(gaps=gaps).checked != "no":
@@ -329,7 +333,7 @@ class Run(Record):
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:
-        """Return the run as plain JSON for display; ``more`` adds fields from ``RUN_DETAILS``.
+        """Return the run as plain JSON for display, with the fields ``more`` of ``RUN_DETAILS``.
 
         If ``texts`` is False, documents have neither text nor metadata.
         """

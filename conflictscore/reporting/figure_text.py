@@ -28,7 +28,7 @@ def span(low: str, high: str) -> str:
 
 
 def in_brackets(low: str, high: str) -> str:
-    """Return an interval in brackets after a space; an empty text if a bound is missing."""
+    """Return an interval in brackets after a space; an empty string if a bound is missing."""
     return "" if NONE in (low, high) else f" ({span(low, high)})"
 
 

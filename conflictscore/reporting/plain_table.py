@@ -40,7 +40,7 @@ def card_of(
     note: str = "",
     **more: Any,
 ) -> Card:
-    """Return a card with these cells. None stands for an empty cell; empty columns are left out."""
+    """Return a card with these cells; None is an empty cell, and empty columns are left out."""
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
@@ -58,7 +58,7 @@ def column_name(header: str) -> str:
 
 
 def print_card(card: Card, console: Console) -> None:
-    """Print a card, preceded by an empty line."""
+    """Print a table, preceded by an empty line."""
     console.print(Text(f"\n{card.title}" if card.title else "", style="bold" if card.bold else ""))
     if card.rows:
         table = _headed(card) if card.columns else Table.grid(padding=(0, 1))

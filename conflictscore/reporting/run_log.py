@@ -113,14 +113,14 @@ def logged_run(fields: Mapping[str, Any], where: str) -> LoggedRun:
 
 
 def _writer_note(fields: Mapping[str, Any]) -> str:
-    """Return a note for messages on the version that wrote a run; empty if it is unknown."""
+    """Return a note on the version that wrote a run, for error messages; empty if it is unknown."""
     versions = fields.get("versions")
     writer = versions.get("conflictscore") if isinstance(versions, Mapping) else None
     return f" (conflictscore {writer} wrote it)" if writer else ""
 
 
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of a file of JSON objects with their places; skip partial and blank lines."""
+    """Yield each line of a JSON Lines file with its location, skipping partial and blank lines."""
     for line in RecordLines(path):
         if line.text.rstrip().endswith(b"}"):
             yield f"{path}, line {line.number}", line.text

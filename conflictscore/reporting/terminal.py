@@ -79,7 +79,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
 
 
 def _print_checked(run: Run, console: Console) -> None:
-    """Print how far the answer was checked, and the most important thing that was not checked."""
+    """Print how far the answer was checked, and the most important gap."""
     gaps = run.examined.gaps if run.examined else ()
     main = run.examined.main_gap if run.examined else None
     words, style = _CHECKED[run.checked]
@@ -239,7 +239,7 @@ def _print_claims(
 def _sides(
     evidence: ClaimEvidence, report: ConflictReport, documents: Sequence[Document]
 ) -> Iterator[tuple[str | Text, str | Text]]:
-    """Yield the documents by label and, for a contradicted claim, their words and reasons."""
+    """Yield the documents by label and, for a contradicted claim, their words and the reasons."""
     for name, label, style in (
         ("supports", Label.SUPPORTS, "green"),
         ("contradicts", Label.CONTRADICTS, "red"),
@@ -312,7 +312,7 @@ def _indented(console: Console, text: str) -> None:
 
 
 def _grid(console: Console, rows: Iterable[tuple[str | Text, str | Text]], indent: int = 2) -> None:
-    """Print two columns of plain text, in which Rich reads no markup."""
+    """Print two columns of plain text, in which Rich does not interpret markup."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

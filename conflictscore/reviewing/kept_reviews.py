@@ -36,21 +36,21 @@ reviews.
 """
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
-"""The media type of each format. Formats are named after their file endings, in URLs too."""
+"""The media type of each format. Formats are named after file extensions, in URLs too."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
 
 class _New(NamedTuple):
-    """The rows that were added, with their places, and how much has been read so far."""
+    """The rows that were added, with their locations, and how much has been read so far."""
 
     rows: Sequence[tuple[str, str | bytes]]
     size: int
-    """The number of bytes of the file that were read."""
+    """The number of bytes of the file that have been read."""
     total: int
     """The total number of rows."""
     seen: set[str]
-    """The ids of the rows in the store that were read."""
+    """The ids of the rows in the store that have been read."""
 
 
 class KeptReviews:
@@ -60,7 +60,7 @@ class KeptReviews:
     the last :meth:`refresh`.
 
     Attributes:
-        kept_in: Where the reviews are stored: ``file``, ``store`` or ``memory``.
+        kept_in: Where reviews are stored: ``file``, ``store`` or ``memory``.
     """
 
     def __init__(self, runs: Path | None, store: Database | None = None) -> None:
@@ -147,7 +147,7 @@ class KeptReviews:
         return self.by_run.get(run_id, {})
 
     def add(self, run_id: str, reviewer: str, review: Review, key: str) -> None:
-        """Store a review of a run, with the name of the key that sent the review.
+        """Store a review of a run, with the name of the key that sent it.
 
         Raises:
             ConfigurationError: The file or the store cannot be written, so the review is not

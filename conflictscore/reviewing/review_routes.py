@@ -40,8 +40,8 @@ from conflictscore.threads import in_thread
 _log = logging.getLogger(__name__)
 
 _PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # Numbers of entries on one page of a list.
-# An export is built in memory, so only one is built at a time. Other exports wait for at most this
-# many seconds.
+# An export is built in memory, so only one export is built at a time. Other exports wait for at
+# most this many seconds.
 _EXPORT_WAITS_S = 60.0
 _routes = APIRouter()
 
@@ -86,8 +86,8 @@ class _RunQuery(BaseModel):
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
         """Return the filter for the requested runs.
 
-        If a reviewer is named, it selects the runs that the reviewer has reviewed or, if ``review``
-        is ``open``, those that the reviewer has not reviewed yet.
+        If a reviewer is named, it selects the runs that this reviewer has reviewed; if ``review``
+        is ``open``, it selects those that the reviewer has not reviewed yet.
         """
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)

@@ -32,8 +32,8 @@ class Access:
 
     A web page can make a browser call a service on the same machine under another host name (DNS
     rebinding), and a proxy on the machine may forward requests from elsewhere. A service without
-    keys therefore accepts a request only if it names this machine as host, does not come from a
-    page of another machine, and did not pass through a proxy.
+    keys therefore accepts a request only if it names this machine as its host, does not come from
+    another machine's page, and did not pass through a proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
@@ -55,7 +55,7 @@ class Access:
             return NOBODY
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         digest = key_digest(key.strip())
-        # compare with every key, so that the time reveals nothing about a match
+        # compare all keys, so that the time reveals nothing about a match
         holders = [holder for holder in self.holders if hmac.compare_digest(digest, holder.digest)]
         if scheme.casefold() != "bearer" or not holders:
             raise RefusedError(

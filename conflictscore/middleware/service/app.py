@@ -125,7 +125,7 @@ class _Metered:
         """Let the app answer; if it has a bug and no response has begun, send an error response."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        if scope["path"].endswith("\n"):  # route patterns would match in spite of the newline
+        if scope["path"].endswith("\n"):  # route patterns would match despite the newline
             refusal = RefusedError(404, "there is no such path", code="no_such_route")
             return await JsonResponse(refusal.body(), refusal.status)(scope, receive, send)
         metrics, start, status = self._service.metrics, time.perf_counter(), 0

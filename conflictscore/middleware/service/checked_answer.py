@@ -1,6 +1,6 @@
-"""Turns a chat request into a checked completion: applies the mode, and handles failures.
+"""Turns a chat request into a checked completion, applies the mode, and handles failures.
 
-A note under an answer says where its sources disagree, or that the answer could not be checked. The
+A note below an answer says where its sources disagree, or that the answer could not be checked. The
 note is part of the answer's text, which many clients render as Markdown. Text from documents and
 models is therefore stripped of anything that could become a link, an image or markup.
 """
@@ -151,7 +151,7 @@ class CheckedAnswer:
         """Send the request with documents to the upstream; :meth:`_known` counts the call."""
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
-        # use our own id and model, since the upstream answered a changed request, not the caller's
+        # use our own id and model, since the upstream answered a changed request
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
         return spoken_of(draft, self._read_before), ending_of(draft)
@@ -278,7 +278,7 @@ class CheckedAnswer:
         return completion if self._call is None else as_call(completion, self._call)
 
     def _gaps(self, gap: Gap | None) -> Iterator[Gap]:
-        """Yield the gaps that the loop does not know, such as a cut answer or evidence not read."""
+        """Yield the gaps that the loop cannot know, such as a cut answer or unread evidence."""
         if gap is not None:
             yield gap
         if ending := None if self._draft is None else ending_of(self._draft):
@@ -289,7 +289,7 @@ class CheckedAnswer:
     def _refused(self, run: Run) -> Completion:
         """Send the configured refusal instead of the answer, or HTTP 503.
 
-        Neither quotes the answer, but the stored run contains it.
+        Neither quotes the answer; the stored run contains it.
         """
         settings = self._service.settings
         if run.status is not RunStatus.PASSED_THROUGH:  # unchecked answers are already counted
@@ -349,7 +349,7 @@ def unchecked_note(reason: str) -> str:
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """Return the first sources for or against a claim, each by title and host or by number.
+    """Return the first sources for or against a claim, each as its title and host or its number.
 
     A title that states or orders something is left out, since the note is part of the reply.
     """

@@ -32,9 +32,10 @@ def completion_of(
 ) -> Completion:
     """Build the chat completion for a caller.
 
-    Fields of the upstream's completion (``base``) are kept unless the answer has changed. Its id is
-    kept only if the reply cannot be checked, for example because it is a tool call. Otherwise the
-    id is our own and contains the run's id, since many clients show no other field of a reply.
+    Fields of the upstream's completion (``base``) are kept unless the answer has changed. The
+    upstream's id is kept only if the reply cannot be checked, for example because it is a tool
+    call. Otherwise the id is our own and contains the run's id, since many clients show no other
+    field of a reply.
     """
     own_id = f"chatcmpl-{record.run_id}"
     whole = {
@@ -120,7 +121,7 @@ def _summary(record: RequestRecord, run: Run) -> dict[str, Any]:
 
 
 def usage_of(completion: Mapping[str, Any]) -> Usage:
-    """Return the tokens of the upstream's call, as the completion reports them."""
+    """Return the token counts of the upstream call, as reported in the completion."""
     usage = completion.get("usage")
     counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
     details = counts.get("prompt_tokens_details")

@@ -63,7 +63,7 @@ def _references(body: Mapping[str, Any]) -> list[str]:
 async def _sent_text(item_id: str, runs: KeptRuns, owner: str) -> str | None:
     """Return the text that was sent for a run; wait briefly for a run that is still being stored.
 
-    A failed run has a text only if one was sent instead of its answer.
+    A failed run has a text only if that text was sent instead of the answer.
     """
     run_id = item_id.removeprefix(MESSAGE_PREFIX)
     for _ in range(_LOOKS):

@@ -69,7 +69,7 @@ def raise_file_limit() -> None:
 class Server:
     """Serves an app until it is stopped; ``started`` is True once connections are accepted.
 
-    After :meth:`stop`, the server ends within ``grace`` seconds. Requests in progress may continue
+    After :meth:`stop`, the server stops within ``grace`` seconds. Requests in progress may continue
     for most of that time and are then interrupted. A connection is closed if the client sends no
     complete request head for ``idle`` seconds, or reads no response data for ``unread`` seconds.
     The defaults were chosen by hand.
@@ -85,7 +85,7 @@ class Server:
         unread: float = 20.0,
     ) -> None:
         self._app, self._listener = app, listener
-        # with a short grace period, at most a quarter of it is left for cleaning up
+        # if the grace period is short, at most a quarter of it is left for cleaning up
         self._cleaning = min(_ENDS_WITHIN_S, grace / 4)
         self._finishing = grace - self._cleaning
         self._idle, self._unread = idle, unread
@@ -114,7 +114,7 @@ class Server:
         config.bind = [f"fd://{self._listener.detach()}"]
         config.backlog = _BACKLOG
         config.keep_alive_timeout = self._idle
-        # the other half of the time to clean up is left for the end of the process
+        # the other half of the cleanup time is left for the end of the process
         config.graceful_timeout = self._finishing + self._cleaning / 2
         config.include_server_header = False
         config.errorlog = logging.getLogger("hypercorn.error")
@@ -124,7 +124,7 @@ class Server:
     async def _stopped(self) -> None:
         self.started = True  # hypercorn calls this method once it accepts connections
         await self._stopping.wait()
-        # from Python 3.12 on, asyncio's server waits for open connections without a limit
+        # from Python 3.12 on, asyncio's server waits without limit for open connections
         asyncio.get_running_loop().call_later(self._finishing, self._interrupt)
 
     def _interrupt(self) -> None:
@@ -166,7 +166,7 @@ _switch_protocol = H11Protocol._check_protocol
 async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
     """Ignore a request to upgrade the protocol, as HTTP allows.
 
-    Other hypercorn servers in this process can still upgrade, since they have other settings.
+    Other hypercorn servers in this process can still upgrade, since they have their own settings.
     """
     if not isinstance(protocol.config, _Http1Config):
         await _switch_protocol(protocol, event)

@@ -23,7 +23,7 @@ _BUSY_SECONDS = 10.0
 _SHOWN_CHARS = 300
 """Maximum characters of a question or an answer in a list of runs."""
 _SEARCHED_CHARS = 8000
-"""A search examines only this many characters of a run's text."""
+"""Number of characters of a run's text that a search examines."""
 _MARKDOWN_CHARS = 4 * _SHOWN_CHARS
 """Characters of Markdown to convert in order to show the beginning of an answer.
 
@@ -34,7 +34,7 @@ _MOST_WORDS = 8
 _ALL = 1 << 62
 """A limit that no list of runs reaches."""
 _TELL_SEVERAL = frozenset({RevisionAction.HEDGE, RevisionAction.EXPLAIN})
-"""The kinds of change after which a passage reports several answers."""
+"""The kinds of change that make a passage report several answers."""
 _DISPUTED = frozenset({"corrected", "kept", "annotated"})
 """The statuses of runs with a disputed claim."""
 _TABLES = (
@@ -100,13 +100,14 @@ class ListedRun(NamedTuple):
     """How far the final answer was checked; empty if an earlier version stored the run without
     this field."""
     method: str
-    """The method of correction, as benchmarks name it."""
+    """The method of correction, under the name that benchmarks use."""
     flipped: bool
     hedged: bool
     """Whether every changed passage now reports several answers from the sources."""
     disputed: bool
-    """Whether a claim of the first answer had evidence on both sides, or was disputed for another
-    reason, such as that documents only contradict it."""
+    """Whether a claim of the first answer had evidence on both sides, or was disputed for a
+    different reason, for example because documents only contradict it.
+    """
     question: str
     answer: str
     """The beginning of the final answer."""
@@ -166,7 +167,7 @@ class KeptRuns:
         """Open the storage: a database, or an SQLite file that only its owner can read.
 
         If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
-        If a run is in progress for more than ``lasts`` seconds, other processes consider it
+        If a run has been in progress for more than ``lasts`` seconds, other processes consider it
         abandoned; the default is far above the time limit of a request. If a run's process has
         died, the record that ``unfinished`` returns is stored in place of the run.
         """
@@ -216,7 +217,7 @@ class KeptRuns:
         )
 
         def ended(error: ConfigurationError | None) -> None:
-            # now the run can be looked up; its line in the list may follow later
+            # the run can be looked up from now on; its line in the list may follow later
             self._in_progress.end(run_id)
             stored.set_result(error is None and is_small)
             go_on(error)

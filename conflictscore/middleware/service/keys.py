@@ -1,6 +1,6 @@
 """The keys of a service, and the format of key files.
 
-Each line of a key file has a key, or a name and a key:
+Each line of a key file contains a key, or a name and a key:
 
 ```
 # name   key, or its SHA-256

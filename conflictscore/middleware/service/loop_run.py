@@ -208,7 +208,7 @@ class StepwiseRun:
     ) -> AsyncIterator[bytes]:
         """Yield the steps as server-sent events, ending with ``run`` or ``error``.
 
-        If ``markup`` is set, the run also has the fields of :func:`with_markup`.
+        If ``markup`` is set, ``run`` also has the fields of :func:`with_markup`.
         """
         work.add_done_callback(lambda _: self._events.put_nowait(None))
         yield frame({"event": "start", "run_id": self._record.run_id}, "start")

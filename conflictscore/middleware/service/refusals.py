@@ -35,7 +35,7 @@ _THE_OPERATORS = {
 }
 """Upstream statuses that callers cannot remedy, each with an error code and a message."""
 _THE_CALLERS = frozenset({400, 409, 413, 415, 422})
-"""Upstream statuses that mean that the caller must fix the forwarded request."""
+"""Upstream statuses that mean that the caller must fix the request."""
 
 
 class RefusedError(Exception):
@@ -96,7 +96,7 @@ def plain_reason(error: BaseException) -> str:
 
 
 def upstream_fault(error: BaseException) -> openai.OpenAIError | None:
-    """Return the error from the model's client library that caused one of our errors, if any.
+    """Return the client library's error that caused one of our errors, if there is one.
 
     Unreadable replies and prompts that are too long are not the upstream's fault.
     """

@@ -203,7 +203,7 @@ class ChatRequest:
         return any(self.body.get(name) for name in _TOOLS) or bool(self.asked.since)
 
     def answer_parameters(self, always: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of calls that write an answer: ``always``, and the caller's own."""
+        """Return the parameters of calls that write an answer: ``always`` and the caller's own."""
         wishes = {
             name: value
             for name, value in in_words(self.body).items()

@@ -1,4 +1,4 @@
-"""Builds OpenAI's responses from chat completions, as a whole or as a stream of events."""
+"""Builds whole or streamed output of OpenAI's Responses API from chat completions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -144,7 +144,7 @@ class ResponseForm:
 
 
 def _events_of(item: Any, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the events of an output item, each as its kind and its fields."""
+    """Yield the events of an output item, each as a kind and its fields."""
     at = {"output_index": index}
     is_message = isinstance(item, _Message)
     hollow: dict[str, Any] = {"content": []} if is_message else {"arguments": ""}

@@ -246,7 +246,7 @@ def _earlier(reference: Fields, param: str, earlier: Mapping[str, str]) -> str:
 
 
 def _add_call(messages: list[dict[str, Any]], item: Fields, param: str) -> None:
-    """Add a function call to the assistant's message that it belongs to."""
+    """Add a function call to the assistant's message to which it belongs."""
     function = {name: _string(item, name, param) for name in ("name", "arguments")}
     call = {"id": _string(item, "call_id", param), "type": "function", "function": function}
     if not messages or messages[-1]["role"] != "assistant":
@@ -266,7 +266,7 @@ def _content(content: object, param: str) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:
-        _refuse(param, "must be a string or a list of parts")
+        _refuse(param, "pydantic's error would list every member of the union")
     parts = [_part(part, f"{param}[{at}]") for at, part in enumerate(content)]
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)

@@ -169,7 +169,7 @@ class Service:
         return stored_run
 
     async def is_stored(self, record: RequestRecord) -> bool:
-        """Wait briefly for the store, and return whether the record's run is stored.
+        """Wait briefly for the store, and return whether it has stored the record's run.
 
         An answer whose run cannot be stored is still sent, with a note that says so.
         """
@@ -193,7 +193,7 @@ class Service:
 
     @contextmanager
     def finishing(self, record: RequestRecord, run_so_far: Callable[[], Run]) -> Iterator[None]:
-        """Close the record with the run so far if the work fails or is cancelled."""
+        """If the work fails or is cancelled, close the record with the run so far."""
         try:
             yield
         except Exception as error:
@@ -232,7 +232,7 @@ class Service:
             )
 
     def nothing_to_check_with(self, question: ChatQuestion) -> str | None:
-        """Return why there are no documents to check an answer against; None if there are some."""
+        """Return why there are no documents to check an answer against; None if there are any."""
         if question.documents or self.context.retriever is not None:
             return None
         return "no tool has returned documents since the question, and there is no search"

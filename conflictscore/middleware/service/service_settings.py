@@ -57,8 +57,8 @@ class ServiceSettings:
     an OpenAI model then need to change only the address."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     """Bearer keys, each written like a line of a key file. Callers see only their own runs. If
-    there is no key here or in a file, the service accepts only requests to this machine's own
-    names.
+    there is no key here or in a file, the service accepts only requests to one of this machine's
+    own names.
     """
     key_file: Path | None = None
     """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""

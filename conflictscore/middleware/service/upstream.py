@@ -101,7 +101,7 @@ def _is_completion(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    """Return whether a value is a message whose tool calls, if any, have OpenAI's format."""
+    """Return whether a value is a message; its tool calls, if any, must have OpenAI's format."""
     if not isinstance(value, dict):
         return False
     calls = value.get("tool_calls") or []
@@ -111,7 +111,7 @@ def _is_message(value: Any) -> bool:
 
 
 class Readiness:
-    """Checks endpoints by listing their models at most every ten seconds; this costs no tokens."""
+    """Checks endpoints by listing their models, at most every ten seconds; this costs no tokens."""
 
     def __init__(self, upstream: LanguageModel, judge: LanguageModel) -> None:
         self._upstream, self._judge = upstream, judge
@@ -121,7 +121,7 @@ class Readiness:
 
     async def states(self) -> dict[str, str]:
         """Return, for upstream and judge, ``ok`` or the problem, without addresses or names."""
-        async with self._asking:  # concurrent requests share the result
+        async with self._asking:  # concurrent requests share the answer
             if time.monotonic() >= self._until:
                 state = await _state_of(self._upstream)
                 same = self._judge is self._upstream

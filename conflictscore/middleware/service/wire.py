@@ -61,7 +61,7 @@ def frame(data: Mapping[str, Any], event: str | None = None) -> bytes:
 
 
 def header_value(value: str | None) -> str | None:
-    """Return another server's header value, or None if our response cannot contain it."""
+    """Return another server's header value, or None if it cannot be part of our response."""
     return value if value and value.isascii() and value.isprintable() else None
 
 
