@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _KEYS = "CONFLICTSCORE_SERVE_KEYS"
 _GRACE_S = 30.0
-"""Seconds that requests in progress may take to finish after the server is asked to stop."""
+"""Seconds that requests in progress may take to finish after the server is asked to stop; chosen
+by hand.
+"""
 
 
 def with_address_options(command: Any, *, port: int = 8400) -> Any:

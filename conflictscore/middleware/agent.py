@@ -156,8 +156,8 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         turn = begun(state["messages"])
         return {"conflict": None, "conflict_proposal": None, "conflict_turn": turn}
 
-    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Record why the last answer was not checked, unless a run is already recorded for it.
+    def after_agent(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Make the last message's verdict and the state's run agree at the end of the turn.
 
         See :func:`conflictscore.middleware.turn_end.ended`.
         """
