@@ -35,7 +35,7 @@ _OF_THE_RUN = frozenset(
         GapKind.NOT_RECONSIDERED,
     }
 )
-"""Kinds of gaps that concern all answers of a run, so that the attempts do not record them."""
+"""Kinds of gaps that concern the whole run, so the attempts do not record them."""
 _WORDS = (
     "resume with 'approve', 'reject', {'edit': 'the answer to give'}, or {'decisions':"
     " [{'type': 'approve'}]}, where type is 'approve', 'reject' or 'edit' (with 'edited_action')"

@@ -135,8 +135,8 @@ class StyledRequests:
                 next_style = self.capabilities.other_style(sent_request, error)
                 if next_style is None or next_style in tried_styles:
                     raise refusal  # noqa: B904 - it keeps its own cause
-                # a changed parameter resolves this refusal, so if a later attempt fails, its
-                # exception is raised
+                # a changed parameter resolves this refusal; if a later attempt fails, that
+                # attempt's exception is raised
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:

@@ -107,7 +107,7 @@ class RequestStyle(NamedTuple):
     """Whether messages are sent as non-empty turns that alternate between user and assistant."""
 
     def combined_with(self, style: "RequestStyle") -> "RequestStyle":
-        """Return a style with this style's JSON form and the restrictions of both styles."""
+        """Return this style with the restrictions of ``style`` added; the JSON form stays."""
         return RequestStyle(
             self.json_form,
             self.dropped | style.dropped,
@@ -212,9 +212,9 @@ class Capabilities:
     def suspects_form(self, style: RequestStyle, failures: Sequence[Exception]) -> bool:
         """Return whether a request for JSON may keep failing because of its form.
 
-        This is so if the server gave no reason for the last failure, and has either answered
-        requests of a different form, or has repeatedly failed and never answered a request for
-        JSON.
+        The form is suspect if the server gave no reason for the last failure. In addition, the
+        server must have answered requests of a different form, or it must have failed repeatedly
+        without ever answering a request for JSON.
         """
         fault = fault_of(failures[-1])
         if fault is None or not _is_unexplained(fault) or self._all_forms_failed:

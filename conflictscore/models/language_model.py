@@ -200,8 +200,8 @@ class LanguageModel:
             try:
                 require_whole(raw, self.name, max_tokens)
             except UnreadableReplyError as error:
-                # some servers answer a schema with white space up to the limit, but a reasoning
-                # model may have used up the limit before it replied
+                # If a reply has only white space up to the limit, the schema may be the cause. But
+                # a reasoning model may have used up the limit before it replied.
                 is_blank = was_cut(raw) and is_empty(str(raw.text))
                 error.by_form = is_blank and not self.thinking_tokens
                 raise

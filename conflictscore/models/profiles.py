@@ -113,5 +113,5 @@ def told_effort(chat: BaseChatModel, effort: ReasoningEffort | None) -> dict[str
 def thinking_room(chat: BaseChatModel, window: int, effort_setting: Mapping[str, Any]) -> int:
     """Return the number of tokens to reserve for reasoning, from the profile and the setting."""
     reasons = bool((chat.profile or {}).get("reasoning_output") or effort_setting)
-    # the user may set a small window, which the prompt must fit into as well
+    # if the user set a small window, half of it stays free for the prompt
     return min(THINKING_TOKENS, window // 2) if reasons else 0

@@ -109,8 +109,8 @@ def failed_generation(error: BaseException) -> str:
 def timed_out(error: BaseException) -> bool:
     """Return whether a client's exception means that no answer arrived in time.
 
-    The aiohttp transport of OpenAI's client reports every lost or refused connection as a timeout,
-    so aiohttp's own exception, which is the cause, decides.
+    OpenAI's aiohttp transport reports every lost or refused connection as a timeout. So aiohttp's
+    own exception, which is the cause, decides.
     """
     if not isinstance(error, openai.APITimeoutError):
         return False

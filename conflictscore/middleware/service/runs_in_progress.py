@@ -26,8 +26,7 @@ _TABLES = (
     " process TEXT NOT NULL, began BIGINT NOT NULL, until BIGINT NOT NULL)",
 )
 _CONFIRMED_EVERY_S, _CONFIRMED_FOR_S = 5.0, 30
-"""The seconds between a process's confirmations of its runs, and the seconds for which a
-confirmation is valid.
+"""Seconds between a process's confirmations of its runs, and seconds that one stays valid.
 
 A confirmation stays valid for several intervals, so a few of them may fail before a run counts as
 abandoned.
