@@ -14,7 +14,7 @@ claim.
 CONFLICT: tuple[Disputed, ...] = ("conflict",)
 """The paper's policy: only claims in conflict are disputed."""
 Duplicates = Literal["vote", "once", "domain"]
-"""How documents count that are not independent of each other.
+"""How documents that are not independent of each other count.
 
 - ``vote``: every document counts (as in the paper).
 - ``once``: a group of near-copies counts once on each side.

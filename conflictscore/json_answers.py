@@ -82,8 +82,8 @@ def said_by(literal: str) -> str:
 def value_in(reply: str, answer: str, start: int) -> str:
     """Return the part of a reply that corresponds to the value at offset ``start`` of an answer.
 
-    If the reply is JSON too, this is the value at the same JSON pointer; otherwise, it is the whole
-    reply.
+    If the reply is JSON too, the part is the value at the same JSON pointer; otherwise, it is the
+    whole reply.
     """
     pointer = next((v.pointer for v in json_values(answer) or () if v.start == start), None)
     for value in json_values(reply) or ():

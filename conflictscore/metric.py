@@ -117,7 +117,7 @@ def disputed_claims(
     documents comes before an aside on which two documents disagree. For this order, a document and
     its copies in ``duplicate_of`` count once. ``duplicates`` (default: ``duplicate_of``) also maps
     copies to originals, and says which documents do not count as a second document against a claim.
-    The two differ if copies vote, but are not independent sources.
+    The two mappings differ if copies vote but are not independent sources.
     """
     copies = duplicate_of if duplicates is None else duplicates
 
@@ -249,7 +249,7 @@ def worth(
 
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
-    """Return how far a claim is in conflict: its weaker side's weight over its stronger side's."""
+    """Return how far a claim is in conflict: its weaker side's weight / its stronger side's."""
     sides = (claim.supports, claim.contradicts)
     largest = [max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides]
     return min(largest) / max(largest) if all(largest) else 0.0

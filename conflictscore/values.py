@@ -16,7 +16,7 @@ from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
 # Characters of a statement that are read; statements are far shorter.
 _MOST_COMPARED = 2000
-_SAME = 1e-9  # relative difference that conversion between units can cause
+_SAME = 1e-9  # maximum relative difference that conversion between units can cause
 _ROUNDED = 0.02
 """Maximum relative difference between values in different units that count as equal, such as "31 m"
 and "102 feet", since texts round converted values. Chosen by hand."""

@@ -98,8 +98,8 @@ def place_order(located_claim: Placed) -> tuple[float, float]:
 def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
     """Shift a span of the old answer to its place in the new answer, given the changes.
 
-    The span grows or shrinks with the changes within it. If a change begins within it and goes on
-    beyond it, the span ends where the new text of this change ends.
+    The span grows or shrinks with the changes within it. If a change begins within the span and
+    extends beyond it, the span ends where the new text of the change ends.
     """
     start, end = span
     end = max([end, *(each.end for each in changes if start <= each.start < end)])

@@ -33,7 +33,7 @@ _MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lis
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )
-# Words after which the order of names is not that of their roles.
+# Words after which the order of names does not reflect their roles.
 _RESPECTIVELY = re.compile(r"\b(?:respectively|jeweils|beziehungsweise|respectiv)", re.IGNORECASE)
 
 
@@ -175,7 +175,7 @@ def _auxiliary_pairs(tokens: Sequence[_Token]) -> Iterator[tuple[str, str, str]]
             continue
         if after.stem:
             yield before.stem, middle.word, after.stem
-        elif later.stem:  # an article or the preposition of an agent is between them
+        elif later.stem:  # an article, or the preposition before an agent, is between the two words
             agent = after.word if after.word in AGENTS else ""
             yield before.stem, f"{middle.word} {agent}".strip(), later.stem
 

@@ -143,7 +143,7 @@ def _only_disagrees(clause: str) -> bool:
     """Return whether a clause only says that the sources disagree, and about which topic.
 
     Such a clause has no number, and at most one finite verb, which belongs to the remark itself. So
-    it states nothing about its topic.
+    the clause states nothing about its topic.
     """
     if any(map(str.isdigit, clause)) or len(_ASSERTS.findall(clause)) > 1:
         return False

@@ -231,7 +231,7 @@ def _says_in_another_language(
     """
     languages = {language_of(after), language_of(rival.statement)}
     if None in languages or len(languages) == 1:
-        return False  # a name alone shows no language, so it proves no translation
+        return False  # a name alone does not reveal a language, so it does not prove a translation
     names = {word for word in re.findall(r"\w+", rival.statement) if not word.islower()}
     new_names = telling_terms(" ".join(names)) - telling_terms(own.statement)
     is_backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)

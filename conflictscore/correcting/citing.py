@@ -125,7 +125,7 @@ def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
     numbers = {document.number for document in documents}
 
     def of_run(cited: tuple[int, ...]) -> tuple[int, ...]:
-        # callers without the run's documents pass none; then every number may be one of them
+        # callers without the run's documents pass none; any number may then be that of a document
         return cited if not numbers or numbers.issuperset(cited) else ()
 
     citations = list[_Citation]()

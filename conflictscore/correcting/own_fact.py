@@ -29,10 +29,11 @@ _LOOKED_AT = 2000
 _ROUNDED = 0.05
 """Maximum relative difference between a quantity and its rounded value; chosen by hand."""
 _OTHER_SCALE, _OTHER_NUMBER = 10.0, 3.0
-"""Minimum ratios between a quantity out of scale and the claim's quantity: of the quantities with
-their units, and of the bare numbers. Of 201 pairs of quantities in the corpus that contradict each
-other, 12 exceed the first ratio. In all but one of these, the numbers are nearly equal, or one text
-is read in two ways ("€412 million" and "391" in a table)."""
+"""Minimum ratios at which a quantity is out of scale with the claim's quantity: for quantities with
+units, and for bare numbers. Of 201 pairs of quantities in the corpus that contradict each other, 12
+exceed the first ratio. In all but one of these, the numbers are nearly equal, or one text is read
+in two ways ("€412 million" and "391" in a table).
+"""
 _SECONDS_A_YEAR = 365.25 * 86400  # years are not converted to months, whose lengths differ
 _MONTH = "(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]{0,7}"
 # Words by which a sentence says that a quantity holds only in some cases, held in the past, or may
@@ -206,7 +207,7 @@ def _ratio(first: float, second: float) -> float:
 def tells_own_fact(
     document: Document, claim_question: str, question: str, claim: str, behind: Sequence[Document]
 ) -> bool:
-    """Return whether a document contains the words for the fact that a claim's question asks for.
+    """Return whether a document has words for the fact that a claim's question asks for.
 
     Args:
         document: A document whose answer differs from the claim.

@@ -117,7 +117,7 @@ def _with_winners(
         exchange = exchanges[own]
         if exchange in done:
             continue
-        # the claims whose winners exchange the same span, which may therefore be replaced in them
+        # claims whose winners replace the same span, so it may be replaced in all of them
         twins = [text for text, other in exchanges.items() if other and other == exchange]
         new_text = replaced(
             text, look, beside(look), twins=twins, documents=looking.documents, alone=alone

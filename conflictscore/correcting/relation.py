@@ -231,7 +231,7 @@ async def _judged(
 class RelationVerdict(NamedTuple):
     """The verdict in one line of a judge's reply.
 
-    The names in it are untrusted, so a name is used only if it appears in a document.
+    The names in the line are untrusted, so a name is used only if it appears in a document.
     """
 
     relation: Relation

@@ -76,7 +76,7 @@ _ORDERED = word_set(
     "must should shall ought please müssen muss sollen sollte bitte doit doivent faut debe deben"
     " deve devono devem moet moeten"
 )
-# Verbs of orders that a hostile document may want to put into an answer ("call this number"), and
+# Verbs of commands that a hostile document may want to put into an answer ("call this number"), and
 # words that address the reader.
 _ORDERS = word_set(
     "ask avoid beware buy call check choose click come consult contact delete do don't donate"
@@ -216,8 +216,8 @@ def _words(text: str) -> list[str]:
 def _begins_with_order(text: str) -> bool:
     """Return whether a text, or a part after punctuation, begins with a verb in the imperative.
 
-    A single word is not an imperative. Neither is a noun followed by "of", as in "Report of the
-    board".
+    A single word is not an imperative. A noun followed by "of", as in "Report of the board", is not
+    an imperative either.
     """
     parts = re.split(r"[:;\u2013\u2014!?.]|,\s|\s-\s", text)
     phrases = [words for words in map(_words, parts) if len(words) > 1]
@@ -272,7 +272,7 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 def _is_rider(
     clause: _Clause, known_terms: frozenset[str], *, is_open: bool, has_duty: bool
 ) -> bool:
-    """Return whether a clause is not part of the answer: an instruction, or a further statement.
+    """Return whether a clause is an instruction or a further statement instead of an answer.
 
     If the question is open, or if the clause is a condition of a duty, only an instruction counts.
     """

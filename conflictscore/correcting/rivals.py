@@ -42,8 +42,8 @@ from conflictscore.records import (
 # Maximum number of rivals of a claim; the rivals that the most documents gave are kept. Each rival
 # is labelled against all documents.
 _MOST_RIVALS = 4
-# Maximum number of other things with the same name that are explained. Each adds a sentence to the
-# answer, and is labelled against all documents.
+# Maximum number of other things with the same name that are explained. Each explanation adds a
+# sentence to the answer, and is labelled against all documents.
 _MOST_THINGS = 3
 # A document with at least this P(IRRELEVANT) is not queried. With the bundled NLI model on one half
 # of RAMDocs, this skips 2 of the 365 documents that give an answer, and 94 of the 137 documents
@@ -342,10 +342,11 @@ def _denial(claim: ClaimEvidence) -> ClaimEvidence:
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
     """Return the documents to query: documents that contradict the claim, except copies that agree.
 
-    An embedded labeler misses some of these, and any labeler may miss all. So if the labeler is
-    embedded, or if no document contradicts the claim, further documents are queried: those that
-    share a word with the question or the claim, and those that support the claim. A document is
-    left out if the labeler is sure that it is irrelevant: a small reader would invent an answer.
+    An embedded labeler misses some of the documents that contradict a claim, and any labeler may
+    miss all of them. So if the labeler is embedded, or if no document contradicts the claim,
+    further documents are queried: those that share a word with the question or the claim, and those
+    that support the claim. A document is left out if the labeler is sure that it is irrelevant: a
+    small reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:

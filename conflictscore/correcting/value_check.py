@@ -16,9 +16,10 @@ from conflictscore.labelers.table import label_table
 from conflictscore.records import Claim, Document, Label, SecondLook
 from conflictscore.values import StatedValue, all_values_in, values_beyond
 
-# Minimum P(SUPPORTS) of that claim, given the answer to the opposite question. With the embedded
-# models and 80 values from the training corpus, the threshold keeps 21 of 40 values that contradict
-# a claim, and 6 of 40 values of the same kind that are about something else.
+# Minimum P(SUPPORTS) of the claim with the rival's value, given the answer to the opposite
+# question. With the embedded models and 80 values from the training corpus, the threshold keeps 21
+# of 40 values that contradict a claim, and 6 of 40 values of the same kind that are about something
+# else.
 _LEAST_SUPPORT = 0.3
 _QUESTIONS: Mapping[str, str] = {
     "en": 'What exactly is "{value}" in this document, and of what?',

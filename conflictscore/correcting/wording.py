@@ -108,7 +108,7 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
 
 
 def with_other_answer(claim: str, answer: str, question: str) -> str | None:
-    """Replace the answer in a claim with another one, if it is a bare name or number; else None.
+    """Return a claim with its answer replaced by a bare name or number; None if impossible.
 
     For the claim "The map was drawn by Ida Reeve", the answer "By Ada Lowe." becomes "The map was
     drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides

@@ -59,9 +59,9 @@ def identity_of(
 class PromptWriter:
     """Writes the prompts for one judge; each contains the rules, the document and the claim.
 
-    The parts appear in this order, so that all prompts about a document begin in the same way. If a
-    document is longer than the context window, each prompt shows one part and says so. The parts
-    nearest to the claim come first.
+    The rules come first and the claim last, so that all prompts about a document begin in the same
+    way. If a document is longer than the context window, each prompt shows one part and says so.
+    The parts nearest to the claim come first.
     """
 
     def __init__(

@@ -138,7 +138,7 @@ def unlabelled(pair: Pair, reason: str, failure: FailureKind) -> EvidenceLabel:
 
 
 def content_of(document: Document, labeler: Labeler) -> str:
-    """Return a hash of what the judge sees of a document: title, text, and perhaps the date.
+    """Return a hash of a document as the judge sees it: title, text, and perhaps the date.
 
     Control tokens are neutralised before hashing, so older verdicts on documents with such tokens
     are not used.

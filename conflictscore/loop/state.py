@@ -303,8 +303,8 @@ class StateOfRecords(dict[str, Any]):
     """A state that builds each record from its JSON at most once.
 
     Records that a step already built are used as they are. All steps read the same documents,
-    claims and labels. Validating these takes longer than all other work of a step except its model
-    calls.
+    claims and labels. Validating these records takes longer than all other work of a step except
+    its model calls.
     """
 
     def __init__(self, fields: Mapping[str, Any]) -> None:

@@ -32,9 +32,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
     completely rewritten answer is accepted if its evidence is better than the evidence of the
-    previous answer. However, it is refused if it makes no claim, if no document supports any of its
-    claims, or if more documents contradict than support one of its new claims. Afterwards, the
-    attempt contains the accepted answer.
+    previous answer. However, such an answer is refused if it makes no claim, if no document
+    supports any of its claims, or if more documents contradict than support one of its new claims.
+    Afterwards, the attempt contains the accepted answer.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

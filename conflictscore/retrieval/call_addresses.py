@@ -12,8 +12,8 @@ _LONGEST_ADDRESS = 2000  # In characters; few addresses are longer.
 # Quantifiers are bounded, so that searching a hostile text takes linear time.
 _ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S+\s*", re.IGNORECASE)
 _MENTIONED = re.compile(
-    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"  # https://a, www.a
-    # a host's name before a path or port, or at the end: a.org/b, a.org:80, a.org
+    r"(?<![\w.-])(?:[a-z][a-z0-9+.-]{1,20}://|www\.)\S"  # https://a and www.a.
+    # A host's name before a path or port, or at the end: a.org/b, a.org:80, a.org
     r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?:[/:][^\s/]|/?\s*\Z)"
     r"|(?<![\w:/])//[\w\[]"  # //a
     # localhost, a:80/, 127.0.0.1

@@ -57,7 +57,7 @@ _TAG = re.compile(
 _WRAPPER = re.compile(r"<(/?)(documents|results|search_results|sources|context|passages)\s*>", re.I)
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _INNER = re.compile(r"<([\w-]{2,30})>([^<]*)</\1>\s*")
-# A line of at least three equal signs, such as "-----" or "* * *".
+# A line of at least three identical signs, such as "-----" or "* * *".
 _RULE = re.compile(r"(?m)^[ \t]*(([-=*_─━—~#])(?:[ \t]?\2){2,})[ \t]*$")
 _NUMBERED = (
     # [1], 【1】, [Document 1], [doc1]

@@ -48,7 +48,7 @@ class MethodFigures(Record):
     measures: dict[str, Proportion | Interval]
     """For each measure, the share of correct answers among judged answers.
 
-    For a graded measure, it is the mean grade.
+    For a graded measure, the number is the mean grade.
     """
     unjudged: dict[str, int]
     """For each measure, the number of unjudged answers, which are not part of any mean."""

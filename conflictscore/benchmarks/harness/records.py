@@ -109,8 +109,8 @@ class StepRecord(Record):
     key: str = ""
     """The key distinguishes between steps of the same kind.
 
-    For a grade, it is the answer that was graded; for a meaning, it is the :func:`meaning_key` of
-    the two answers.
+    For a grade, the key is the answer that was graded; for a meaning, the key is the
+    :func:`meaning_key` of the two answers.
     """
     value: dict[str, Any] | None = None
     """The output of the step; None if and only if ``error`` is set.

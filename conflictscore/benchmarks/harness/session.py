@@ -113,7 +113,7 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
-        except* InputError as errors:  # a wrong setting or a damaged record, for example
+        except* InputError as errors:  # for example, a setting is wrong or a record is damaged
             raise errors.exceptions[0] from None
         return stops[0] if stops else None
 

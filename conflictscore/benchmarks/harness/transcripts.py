@@ -187,7 +187,7 @@ class Transcriber(BaseCallbackHandler):
     """Writes each call of a model, as LangChain reports it, and each reply from its cache."""
 
     run_inline = True
-    """Whether LangChain calls the handler in the context of the call, which names the step."""
+    """Whether LangChain calls the handler in the context of the call, where the step is named."""
     raise_error = True
     """If writing fails, the step fails too, which is better than a transcript with silent gaps."""
 

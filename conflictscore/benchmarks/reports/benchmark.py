@@ -49,7 +49,9 @@ from conflictscore.storage.private_files import write_whole
 _DISAGREEING = frozenset(
     {ConflictType.CONFLICTING_OPINIONS, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types in CONFLICTS whose documents disagree. Complementary information is not among these."""
+"""The types in CONFLICTS whose documents disagree. Complementary information is not among these
+types.
+"""
 
 
 class Topic(NamedTuple):

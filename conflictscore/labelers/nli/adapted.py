@@ -1,8 +1,8 @@
 """The larger NLI model: MPNet-base, which is downloaded once, with trained additions.
 
 This package contains the graph and the trained additions (6 MB), which are low-rank updates to the
-matrices of MPNet. After the download, they are added to the matrices, and the sums are stored in 8
-bits with one scale for every 64 numbers of a row. The stored model has a quarter of the
+matrices of MPNet. After the download, the updates are added to the matrices, and the sums are
+stored in 8 bits with one scale for every 64 numbers of a row. The stored model has a quarter of the
 checkpoint's size, takes two thirds of the time, and gives the same labels
 (``docs/findings/nli-model.md``).
 """
@@ -68,7 +68,7 @@ MPNET = Weights(
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model that is downloaded as an archive and completed by files from the package."""
+    """A model that is downloaded as an archive and completed with files from the package."""
 
     name: str
     note: str

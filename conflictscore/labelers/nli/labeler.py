@@ -28,7 +28,7 @@ CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
 _READING = 10
-"""Version number of how documents are read; part of the key of stored verdicts.
+"""Version of the way in which documents are read; part of the key of stored verdicts.
 
 The number is increased whenever documents are cut or presented differently, the deciding window is
 chosen differently, or verdicts change or contain more. Version 3 added probabilities, version 4

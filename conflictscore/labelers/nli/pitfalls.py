@@ -283,9 +283,9 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     """Return whether a sentence has the claim's words with two words swapped.
 
-    If only one of the two texts is in the passive voice, that swaps roles as well. If both happen,
-    the roles are unchanged. Words that only move to the front ("In the final, …") do not change
-    roles.
+    If only one of the two texts is in the passive voice, that swaps roles as well. If the words are
+    swapped and the voice differs, the roles are unchanged. Words that only move to the front ("In
+    the final, …") do not change roles.
     """
     ours = list(dict.fromkeys(claim.stems))
     # reversed order keeps the first position of a repeated word

@@ -38,7 +38,7 @@ _PART = re.compile(
     rf"|(?<![\w-])(?!var\()[\w-]{{1,30}}\({_NESTED}\)|/",
     re.IGNORECASE | re.DOTALL,
 )
-# Values without a part that are valid nevertheless. A browser ignores invalid declarations.
+# Values that are valid although they have no parts. A browser ignores invalid declarations.
 _NO_PARTS = re.compile(
     r"\s*(?:none|normal|initial|inherit|unset|revert(?:-layer)?|(?:no-)?(?:open|close)-quote)\b"
     r"|[^\"']*\(",

@@ -71,8 +71,8 @@ def parsable(html: str) -> str:
     """Return the page's source if parsing it takes seconds; reject a page that would take minutes.
 
     A script may contain thousands of comparisons and tags that are not elements of the page. If a
-    page is too large because of them, every "<" in its scripts is removed. The parser then finds
-    only the tags counted here, even if a comment contains the script.
+    page is too large because of such scripts, every "<" in its scripts is removed. The parser then
+    finds only the tags counted here, even if a comment contains the script.
 
     Raises:
         UnreadableError: The page has far more attributes in one tag, levels of nesting or options

@@ -52,7 +52,7 @@ _HOSTS = (
     "section",
     "span",
 )
-"""Elements that may have a shadow tree, besides custom elements, whose names contain a hyphen."""
+"""Elements that may have a shadow tree, in addition to custom elements (names with a hyphen)."""
 _CODE = "pre,code,samp,kbd"
 _SHORTEST_PART = 2
 """Minimum number of characters in a label or value; a single character is usually a styled letter

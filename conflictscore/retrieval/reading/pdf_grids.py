@@ -23,7 +23,7 @@ _NEAR = 3.0
 """Maximum distance, in points, between lines that coincide."""
 _MEET = 6.0
 """Maximum distance, in points, between lines that meet; cells may have white space around them."""
-_LEAST_CELL = 8.0  # in points; a narrower or lower cell has no room for text
+_LEAST_CELL = 8.0  # minimum in points; a narrower or lower cell has no room for text
 _MOST_COMPARISONS = 200_000
 """Maximum number of pairs of lines that are compared on a page, to limit the time."""
 _MOST_COLUMNS, _MOST_ROWS = 60, 300  # with more lines, it is a drawing

@@ -272,8 +272,8 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
             line_end = text.find("\n", start)
             line_end = len(text) if line_end < 0 else line_end
             line, line_start = text[start:line_end], start
-        # first parsed within its line, so that a damaged line does not cause a scan of the whole
-        # file
+        # the object is first parsed within its line, so that a damaged line does not cause a scan
+        # of the whole file
         row_or_rows, place = _parsed_value(decoder, line, start - line_start)
         place += line_start
         if row_or_rows is _DAMAGED and long_damaged < _MOST_EXTENDED and text[start] in "{[":

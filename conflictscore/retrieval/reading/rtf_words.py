@@ -24,7 +24,7 @@ MOST_GROUPS = 1_000
 _NEAR = 20
 """Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
-_MOST_COLUMNS = 200  # maximum for a table; a hostile file may state any number of edges
+_MOST_COLUMNS = 200  # maximum number of edges in a table; a hostile file may state any number
 SIGNS = {
     "tab": "\t", "line": "\n", "lbr": "\n",
     "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
