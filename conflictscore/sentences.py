@@ -42,6 +42,7 @@ _NEVER_ENDS = re.compile(
 """Abbreviations that never end a sentence, because a name or an explanation follows them. "Yes" and
 "No" are included, since they stay with the sentence that follows. This list and the next ones were
 written by hand, and the texts of ``tests/test_sentences.py`` check them."""
+_YES_OR_NO = re.compile("(?:Yes|No|Ja|Nein|Oui|Non|Sí)")  # stays with its sentence: "Yes! It was."
 _MAY_END = frozenset(
     """
     inc ltd corp co bros plc llc jr sr esq etc al usw ibid ff seq univ dept assn assoc ave blvd
@@ -165,7 +166,10 @@ def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     """Return whether a full stop is inside a sentence although no lower-case letter follows it."""
     at = match.start()
-    if match[0].rstrip("*_") != ".":  # only a full stop can end an abbreviation
+    mark = match[0].rstrip("*_")
+    if mark == "!" and at - start < _NEARBY:
+        return _YES_OR_NO.fullmatch(text[start:at].strip()) is not None
+    if mark != ".":  # only a full stop can end an abbreviation
         return False
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)

@@ -15,8 +15,11 @@ MAGNITUDES: Mapping[str, float] = {
     "万": 1e4,
     "億": 1e8,
     "亿": 1e8,
+    **dict.fromkeys(("cent", "cents", "ct", "cts", "pence", "centimes", "céntimos"), 0.01),
+    **dict.fromkeys(("cêntimos", "centavos", "centesimi", "rappen"), 0.01),
 }
-"""Words and letters that multiply the number before them."""
+"""Words and letters that multiply the number before them. Coins are hundredths of a currency that
+the text seldom names: "38 cents" is "€0.38"."""
 SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
 """Letters that are a magnitude after an amount with a currency sign, and a unit elsewhere."""
 

@@ -162,6 +162,7 @@ KINDS = {
     "texts": """
         No. It was red.
         Yes. It was.
+        Yes! It was.
         What?!| He left.
         A. The lamp was lit
         Lamps, oil etc. were sold.| They burned.

@@ -7,7 +7,6 @@ claims leave out part of the answer, the model is asked about that part once mor
 Limits without a stated reason were chosen by hand.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,16 +21,20 @@ from conflictscore.answering.claim_coverage import (
     unclaimed_in,
 )
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims, untranslated
+from conflictscore.answering.claim_repairs import (
+    sentences_as_claims,
+    stands_alone,
+    with_uncovered_sentences,
+    without_idle_claims,
+)
 from conflictscore.answering.claim_replies import read_claims, read_placed_claims
 from conflictscore.answering.claim_roles import exchanged_roles
 from conflictscore.answering.declining import asserts_nothing
 from conflictscore.answering.json_claims import claims_of_values
-from conflictscore.answering.languages import yes_or_no
 from conflictscore.answering.meta_claims import about_the_world
-from conflictscore.answering.statements import affirms, denies, numbers_in, opposite, telling_terms
+from conflictscore.answering.short_answers import read_statement, statement_of_yes_or_no
 from conflictscore.errors import BudgetError, ProviderError, UnreadableReplyError
 from conflictscore.json_answers import is_json
-from conflictscore.labelers.denials import denial_of
 from conflictscore.loop.rounds import may_look_again
 from conflictscore.loop.state import RagState, Reader, RunContext, documents_of
 from conflictscore.markdown import passages, place_of
@@ -56,14 +59,6 @@ contains more than claims.
 """
 _FEW_WORDS = 4  # Maximum number of words in an answer that only refuses, greets or asks.
 _SHORT = 6  # Maximum number of words in an answer too short to be checked without its question.
-_AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
-_LEAST_WORDS = 3  # minimum words of a short answer's claim: "False" is not a claim
-_TRUE_OR_FALSE = re.compile(
-    r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
-    r"[:?,]?\s+(?P<statement>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Matches a question that contains the statement it asks about: "True or false: the lamp burns"."""
 # Characters of the answer shown before a passage that is split: a few sentences, which contain the
 # nouns that most pronouns of the passage refer to.
 _BEFORE_CHARS = 600
@@ -122,12 +117,14 @@ async def claims_of_answer(
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     located_claims = await asking.placed_claims(by_model=names_places)
     located_claims = untranslated(located_claims, answer, documents_of(state))
+    if judge.model.is_local:
+        located_claims = await _off_the_loop(without_idle_claims, answer, located_claims, question)
     return await _with_the_rest(located_claims, answer, question, judge)
 
 
 def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
     """Return the claims of a short answer that says yes or no, or refuses; None otherwise."""
-    if statement := _stated(question, answer):
+    if statement := statement_of_yes_or_no(question, answer):
         return AnswerClaims(placed_claims([(statement, _place(statement, "", answer))]))
     if _only_declines(answer):
         return AnswerClaims((), (_NOTHING,), (material_line(answer),))
@@ -162,7 +159,12 @@ async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[s
     render = partial(judge.prompts.render, "decompose_passage")
     prompt = render(before=material(before[-_BEFORE_CHARS:]), answer=material(passage))
     read_own = partial(_read_own, read_claims, render(before="", answer=""), passage)
-    return await _ask(prompt, passage, read_own, judge)
+    try:
+        return await _ask(prompt, passage, read_own, judge)
+    except UnreadableReplyError:
+        if judge.model.is_local and stands_alone(passage):
+            return (passage,)
+        raise
 
 
 @dataclass(frozen=True)
@@ -188,15 +190,20 @@ class _Asking:
             form = self.judge.prompts.render("decompose_places")
             with suppress(UnreadableReplyError):
                 return _placed(await self._ask_in(read_placed_claims, form), self.answer)
-        return _placed([(text, "") for text in await self.claims()], self.answer)
+        try:
+            return _placed([(text, "") for text in await self.claims()], self.answer)
+        except UnreadableReplyError:
+            if self.judge.model.is_local and (sentences := sentences_as_claims(self.answer)):
+                return sentences
+            raise
 
     async def statement(self) -> tuple[str, ...]:
         """Ask for the one statement that a short answer makes in reply to its question."""
         render = partial(self.judge.prompts.render, "decompose_short")
         prompt = render(question=self.question, answer=material_line(self.answer))
         ours = render(question="", answer="")
-        read_statement = partial(_read_statement, self.question)
-        read_own = partial(_read_own, read_statement, ours, self.answer)
+        read_reply = partial(read_statement, self.question)
+        read_own = partial(_read_own, read_reply, ours, self.answer)
         return await _ask(prompt, self.answer, read_own, self.judge)
 
     async def _ask_in(self, read_reply: _Read[C], form: str = "") -> tuple[C, ...]:
@@ -235,6 +242,11 @@ async def _with_the_rest(
             if not located_claims:
                 raise
             failure_note = f" ({failure})"
+        if judge.model.is_local:
+            located_claims = without_idle_claims(answer, located_claims, question)
+            parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
+            located_claims = with_uncovered_sentences(located_claims, answer, parts)
+            parts_left = None
     find_gaps = partial(gaps_of, parts=parts_left)
     gaps = await _off_the_loop(find_gaps, answer, located_claims, question, failure_note)
     claims = _asserting(located_claims)
@@ -285,64 +297,6 @@ def _only_declines(answer: str) -> bool:
     """Return whether a short answer without a number only refuses, greets or asks."""
     is_bare = len(words_in(answer)) <= _FEW_WORDS and not any(map(str.isdigit, answer))
     return is_bare and asserts_nothing(answer)
-
-
-def _stated(question: str, answer: str) -> str | None:
-    """Return the statement that a bare yes or no makes, if its question contains it; else None."""
-    match = _TRUE_OR_FALSE.fullmatch(question)
-    if match is None or opposite(answer) is None:
-        return None
-    statement = match["statement"].rstrip(" ?")
-    return statement if affirms(answer, question) else denial_of(statement)
-
-
-def _read_statement(question: str, reply: str, answer: str) -> tuple[str, ...]:
-    """Read the single sentence of a reply; it must say what the short answer says.
-
-    The sentence must contain the answer's numbers and at least half of its informative words. A
-    bare yes or no has no such words; the sentence must then contain an informative word from the
-    question. The sentence must contain a denial if and only if the answer does. If a model writes
-    the statement that a bare "No." denies, the denial of that statement is returned. Raise
-    ValueError for any other reply.
-    """
-    line = next(filter(None, map(str.strip, reply.splitlines())), "")
-    line = line.removeprefix("Sentence:").strip('"“” ')
-    statement = about_the_world(line, answer, question)
-    if statement is None:
-        raise ValueError(f"“{line}” is about the answer, not about its subject")
-    if len(words_in(statement)) < max(_LEAST_WORDS, len(words_in(answer))):
-        raise ValueError(f"“{statement}” is not a full sentence that answers the question")
-    if exchanged_roles(statement, answer):
-        raise ValueError(f"“{statement}” exchanges the roles in the answer")
-    if missing := numbers_in(answer) - numbers_in(statement):
-        raise ValueError(f"“{statement}” leaves out {', '.join(sorted(missing))}")
-    own_terms = _terms_beside_yes_or_no(answer, question)
-    needed_terms = own_terms or telling_terms(question)
-    shared_terms = needed_terms & telling_terms(statement)
-    if needed_terms and 2 * len(shared_terms) < max(1, len(own_terms)):
-        raise ValueError(f"“{statement}” is not what the answer says")
-    side = _side_of(words_in(answer)[0], question)
-    if side is None or affirms(statement, question) == side:
-        return (statement,)
-    if own_terms or side or denies(statement):
-        raise ValueError(f"“{statement}” is the opposite of what the answer says")
-    # for a bare "No.", small models write the statement that it denies
-    return (denial_of(statement),)
-
-
-def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
-    """Return the informative words of an answer, leaving out "yes" and "no"."""
-    first = words_in(answer)[0]
-    terms = telling_terms(answer) - {*_AFFIRMS, *_DENIES}
-    return terms if yes_or_no(first, question) is None else terms - telling_terms(first)
-
-
-def _side_of(word: str, question: str) -> bool | None:
-    """Return whether an answer's first word means yes; None if it means neither yes nor no."""
-    side = yes_or_no(word, question)
-    if side is None and word in (*_AFFIRMS, *_DENIES):
-        return word in _AFFIRMS
-    return side
 
 
 def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:

@@ -100,6 +100,20 @@ def answers_question(claim: str, question: str) -> bool:
     return terms <= base_forms(telling_terms(claim))
 
 
+def answers_loosely(claim: str, question: str, answer: str) -> bool:
+    """Return whether a claim of the answer's first passage may answer the user's question.
+
+    The claim has a word for what the question asks for, and lacks only words that the whole answer
+    lacks: "Entry to the museum is free on Sundays" answers on which day admission is free. A word
+    that a different part of the answer has would distinguish the claim from that part.
+    """
+    terms = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
+    missing = terms - base_forms(telling_terms(claim))
+    common, subject = _common_and_subject(question, claim)
+    asked = [term for term in common - subject if not term[0].isdigit()]
+    return bool(asked) and missing.isdisjoint(base_forms(telling_terms(answer)))
+
+
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
     """Return English stems without their endings: "opened" becomes "open", "lit" becomes "light".
 
@@ -125,6 +139,15 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
     out: names, words that accompany a name in both the claim and the question, and words that
     specify only the kind of answer. If no word remains, the words that accompany a name are used.
     """
+    common, subject = _common_and_subject(question, claim)
+    return common - subject or common
+
+
+def _common_and_subject(question: str, claim: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the base forms that a question and a claim share, and those that belong to a name.
+
+    Names, and words that specify only the kind of answer, are not among the shared forms.
+    """
     words, claim_words = (_WORD.findall(text[:_MOST_COMPARED]) for text in (question, claim))
     is_name = [place > 0 and word[0].isupper() for place, word in enumerate(words)]
     subject = list[str]()
@@ -133,8 +156,8 @@ def predicate_terms(question: str, claim: str) -> frozenset[str]:
             subject += words[start : start + length]
     names = [word for word, is_one in zip(words, is_name, strict=True) if is_one]
     terms = telling_terms(question) - _KINDS_OF_ANSWER - telling_terms(" ".join(names))
-    common_forms = base_forms(terms) & base_forms(telling_terms(claim))
-    return common_forms - base_forms(telling_terms(" ".join(subject))) or common_forms
+    common = base_forms(terms) & base_forms(telling_terms(claim))
+    return common, base_forms(telling_terms(" ".join(subject)))
 
 
 def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
-from conflictscore.correcting.superseding import replaced_by_document
+from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
 from conflictscore.correcting.weigh import weigh
@@ -69,8 +69,10 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         yes_no=opposite(passage, looking.question) is not None,
     )
     vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
-    if vote.kind == "replace" and is_led_to_yes(passage, looking):
+    rival = "" if vote.rival is None else candidates[vote.rival].statement
+    if vote.kind == "replace" and is_led_to_yes(passage, rival, looking):
         vote = vote._replace(kind="open")
+    is_corrected = await _is_corrected(vote, candidates, looking)
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)
     if weighing is not None and weighing.chosen == 0:
         vote = vote._replace(kind="open")
@@ -82,7 +84,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         thing=rivals.thing,
         rival=vote.rival,
     )
-    decided = _decided(look, vote, weighing, looking)
+    decided = _decided(look, vote, weighing, looking, is_corrected=is_corrected)
     if decided.decision == "hedge" and await is_misread(decided, looking):
         told = _told(candidates[vote.rival or 0])
         why = f"The value in {told} seems to be about another thing."
@@ -123,6 +125,20 @@ async def _look_by_wording(
     )
 
 
+async def _is_corrected(
+    vote: VoteOutcome, candidates: Sequence[Candidate], looking: Looking
+) -> bool:
+    """Return whether the only dissenting document says that it corrects the claim.
+
+    A capable judge notices this when it compares the statements, so only embedded models are
+    tested.
+    """
+    if vote.kind != "keep" or vote.rival is None:
+        return False
+    is_embedded = looking.judge.model.is_local and looking.is_labelled_by_embedded
+    return is_embedded and await is_corrected_by_dissenter(candidates, vote.rival, looking)
+
+
 async def _weighing_of(
     vote: VoteOutcome, question: str, candidates: Sequence[Candidate], looking: Looking
 ) -> Weighing | None:
@@ -151,9 +167,17 @@ async def _weighing_of(
 
 
 def _decided(
-    look: SecondLook, vote: VoteOutcome, weighing: Weighing | None, looking: Looking
+    look: SecondLook,
+    vote: VoteOutcome,
+    weighing: Weighing | None,
+    looking: Looking,
+    *,
+    is_corrected: bool = False,
 ) -> SecondLook:
-    """Return the look with its decision and a one-sentence reason."""
+    """Return the look with its decision and a one-sentence reason.
+
+    ``is_corrected`` says whether the only dissenting document claims to correct the others.
+    """
     if vote.rival is None:
         return _without_rival(look)
     claim, rival = look.candidates[0], look.candidates[vote.rival]
@@ -161,12 +185,12 @@ def _decided(
     if vote.kind == "replace":
         update: dict[str, object] = {"decision": "replace", "decided_by": "vote"}
         update |= {"outcome": LookOutcome.VOTE, "why": f"By the documents' vote: {sides}."}
-    elif vote.kind == "keep":
+    elif vote.kind == "keep" and not is_corrected:
         why = f"A single dissenter changes nothing: {sides}."
         update = _explained(look) or {"outcome": LookOutcome.DISSENTER, "why": why}
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
-    elif claim.witnesses > 1 and rival.witnesses < 2:
+    elif claim.witnesses > 1 and rival.witnesses < 2 and not is_corrected:
         # the sides were weighed only because the rival's document seemed better informed, and the
         # weighing did not confirm that
         why = f"A single dissenter changes nothing: {sides}."

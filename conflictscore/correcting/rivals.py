@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from conflictscore.answering.question_terms import answers_question
+from conflictscore.answering.languages import yes_or_no
+from conflictscore.answering.question_terms import answers_loosely, answers_question
 from conflictscore.answering.statements import (
     affirms,
     answer_span,
@@ -52,6 +53,7 @@ _SURELY_SILENT = 0.6
 # Maximum number of documents that are queried about a claim; each takes a call. The documents with
 # a label on either side come first.
 _MOST_ASKED = 12
+_ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word
 
 
 class Rivals(NamedTuple):
@@ -112,7 +114,7 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     """
     if opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
-    question = await _question_of(claim.claim.text, looking)
+    question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
         return Rivals(looking.question, (claim,), ((),), is_asked=False)
     replies = _answering(await _answers(question, claim, looking), claim.claim.text, question)
@@ -207,18 +209,25 @@ async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvid
     return evidence
 
 
-async def _question_of(claim: str, looking: Looking) -> str | None:
+async def _question_of(claim: str, passage: str, looking: Looking) -> str | None:
     """Return the question to ask: the user's if the claim answers it, otherwise the claim's own.
 
     In an answer with several claims, a claim answers the user's question if it has all the
     informative words of the question: "was closed in 1931" does not answer when the mine was
-    opened. If the user asked no clear question, every claim needs a question of its own.
+    opened. A claim of the answer's first passage may lack words, see :func:`answers_loosely`. If
+    the user asked no clear question, every claim needs a question of its own.
 
     Return None if no such question can be found. If an embedded reader only repeats the user's
     question, that question is not used, since answers to it are not rivals of the claim.
     """
     question = looking.question
-    is_about_question = is_about(claim, question) and answers_question(claim, question)
+    is_about_question = is_about(claim, question) and (
+        answers_question(claim, question)
+        or (
+            looking.answer.lstrip().startswith(passage)
+            and answers_loosely(claim, question, looking.answer)
+        )
+    )
     if looking.is_question_clear and (looking.only_claim or is_about_question):
         return question
     secret = numbers_in(claim) - numbers_in(question)
@@ -305,19 +314,19 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     return Rivals(question, (claim, denial), given_by, replies.dropped)
 
 
-def is_led_to_yes(passage: str, looking: Looking) -> bool:
-    """Return whether the rival is a "yes" that depends only on embedded models.
+def is_led_to_yes(passage: str, rival: str, looking: Looking) -> bool:
+    """Return whether a rival turns a no into a yes, and depends only on embedded models.
 
     The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
     no into a yes were wrong as often as they were correct.
     """
-    rival = opposite(passage, looking.question)
-    return (
-        rival is not None
-        and affirms(rival, looking.question)
-        and looking.is_labelled_by_embedded
-        and looking.reader.model.is_local
-    )
+    if not (looking.is_labelled_by_embedded and looking.reader.model.is_local):
+        return False
+    bare = opposite(passage, looking.question)
+    if bare is not None:
+        return affirms(bare, looking.question)
+    sides = [yes_or_no(text.partition(" ")[0].strip(_ENDS), passage) for text in (passage, rival)]
+    return sides == [False, True]
 
 
 def _denial(claim: ClaimEvidence) -> ClaimEvidence:

@@ -87,22 +87,47 @@ async def replaced_by_document(
     winner, loser = candidates[place], candidates[rival if place == 0 else 0]
     if place and winner.worth < loser.worth:
         return None
-    texts = [_replacement(loser, winner), _replacement(winner, loser)]
-    forwards, backwards = await label_table(
-        looking.labeler,
-        [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)],
-        behind[0] or behind[1],
-        meter=looking.reader.meter,
-        cache=looking.cache,
-        seconds=looking.seconds,
-    )
-    pairs = zip(forwards.labels, backwards.labels, strict=True)
-    saying = [forward.document for forward, backward in pairs if _is_likelier(forward, backward)]
+    saying = await _that_say_so(loser, winner, behind[0] or behind[1], looking)
     if not saying:
         return None
     reason = f"Document {saying[0]} itself says that this replaced the other statement."
     ruling = Ruling(shown=sides, chosen=place, ground=Ground.SUPERSEDES, reason=reason)
     return Weighing(sides=sides, rulings=(ruling,), chosen=place, ground=Ground.SUPERSEDES)
+
+
+async def is_corrected_by_dissenter(
+    candidates: Sequence[Candidate], rival: int, looking: Looking
+) -> bool:
+    """Return whether a rival's document says that the rival replaced the claim.
+
+    Return False if a document for the claim says that it corrects something too. If more documents
+    support the claim, such a rival does not win, but the answer should not hide it: the copies of
+    an old rule often outnumber the notice of the new one.
+
+    Raise ProviderError if no such statement could be labelled.
+    """
+    claim, new = candidates[0], candidates[rival]
+    behind = _saying(new, looking)
+    if not behind or _saying(claim, looking):
+        return False
+    return bool(await _that_say_so(claim, new, behind, looking))
+
+
+async def _that_say_so(
+    loser: Candidate, winner: Candidate, documents: Sequence[Document], looking: Looking
+) -> list[int]:
+    """Return the documents that support the statement that the winner replaced the loser."""
+    texts = [_replacement(loser, winner), _replacement(winner, loser)]
+    forwards, backwards = await label_table(
+        looking.labeler,
+        [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)],
+        documents,
+        meter=looking.reader.meter,
+        cache=looking.cache,
+        seconds=looking.seconds,
+    )
+    pairs = zip(forwards.labels, backwards.labels, strict=True)
+    return [forward.document for forward, backward in pairs if _is_likelier(forward, backward)]
 
 
 def _saying(candidate: Candidate, looking: Looking) -> list[Document]:

@@ -27,11 +27,11 @@ from conflictscore.records import (
     RelatedAnswer,
     SecondLook,
 )
-from conflictscore.values import values_in
+from conflictscore.values import dimensions_in, values_in
 
 _NAME_CHARS = 70  # Maximum characters of a document's name to show.
 _MOST_NAMES = 3  # Documents named for each side; with more, the sentence would be hard to read.
-_SHORT_TAIL = 2  # Maximum words after a value to repeat with it.
+_SHORT_TAIL = 2  # Maximum words after a value to repeat with it, if the first is a unit.
 
 # The words of a name before a position, as in "the Golden Gate" before "Bridge". The first word of
 # a sentence does not count, since it has a capital anyway.
@@ -150,7 +150,8 @@ def _whole_name(text: str, span: tuple[int, int]) -> tuple[int, int]:
     if match := _NAME_BEFORE.search(text[:start]):
         start = match.start("name")
     tail = text[end:]
-    if len(tail.split()) <= _SHORT_TAIL:
+    words = tail.split()
+    if len(words) < _SHORT_TAIL or (len(words) == _SHORT_TAIL and dimensions_in(words[0])):
         return start, end + len(tail.rstrip())
     match = _NAME_AFTER.match(tail)
     return start, end + (match.end() if match else 0)

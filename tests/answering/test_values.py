@@ -2,7 +2,7 @@
 
 import pytest
 
-from conflictscore.answering.question_terms import answers_question
+from conflictscore.answering.question_terms import answers_loosely, answers_question
 from conflictscore.answering.statements import answers_nothing, invented_numbers, same_answer
 from conflictscore.values import all_values_in, values_in
 
@@ -23,6 +23,10 @@ LONG = "How long is the Osk viaduct?"
         ("It is 1.9 km long.", "It is 1,900 m long.", True),
         ("It cost 7.500 euros.", "It cost 7,500 euros.", True),
         ("It cost 3 million euros.", "It cost 3 million dollars.", False),
+        ("It pays 38 cents per km.", "It pays €0.38 per km.", True),
+        ("It pays 38 cents per km.", "It pays 0.38 per km.", True),
+        ("Es kostet 80 Cent.", "Es kostet 80 Euro.", False),
+        ("It costs 45 pence.", "It costs £0.54.", False),
         ("It carries 900 thousand people.", "It carries 1.2 million people.", False),
         ("It was \u22127 °C there.", "It was 7 °C there.", False),
         ("It opened on 3 June 1924.", "It opened in 1924.", True),
@@ -183,3 +187,22 @@ def test_a_very_long_number_is_read_in_linear_time() -> None:
 def test_only_values_in_different_units_are_rounded(one: str, other: str, alike: bool) -> None:
     [first], [second] = values_in(one), values_in(other)
     assert first.agrees(second) is second.agrees(first) is alike
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "answer", "answers"),
+    [
+        ("On which day is admission to the Tarn museum free?", "Entry to the Tarn museum is free"
+         " on Sundays.", "", True),
+        ("Is Mr Aldous Finch allergic to latex?", "Mr Finch is allergic to latex.", "", True),
+        ("When was the Osk paper mill in Holt opened?", "The Osk paper mill in Holt closed in"
+         " 1931.", "", False),
+        ("When was the paper mill opened?", "The paper mill closed in 1931.",
+         "The paper mill opened in 1887. The paper mill closed in 1931.", False),
+    ],
+)  # fmt: skip
+def test_a_first_claim_may_leave_out_words_of_the_question_that_the_answer_lacks(
+    question: str, claim: str, answer: str, answers: bool
+) -> None:
+    assert not answers_question(claim, question)
+    assert answers_loosely(claim, question, answer or claim) is answers

@@ -54,10 +54,12 @@ async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
         (CLAIM, RIVAL, (OLD, NEW), "+-", "replace"),
         (CLAIM, RIVAL, (OLD, "The Osk rate: 380 euros."), "+-", "hedge"),
         (RIVAL, CLAIM, (NEW, OLD, "The Osk rate is 320 euros."), "+--", "keep"),
-        (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", NEW), "++-", "keep"),
+        (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", NEW), "++-", "hedge"),
+        (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", "The Osk rate: 380 euros."), "++-", "keep"),
+        (CLAIM, RIVAL, (OLD, "The Osk rate is 320 euros instead of 300.", NEW), "++-", "keep"),
     ],
 )
-async def test_what_replaced_the_other_side_stands_but_against_more_witnesses(
+async def test_what_replaced_the_other_side_wins_or_is_told_against_more_witnesses(
     claim: str, rival: str, texts: tuple[str, ...], sides: str, decision: str
 ) -> None:
     look = await looked(claim, rival, *texts, sides=sides)

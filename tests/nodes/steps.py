@@ -105,6 +105,7 @@ class Says:
 
     name = "scripted"
     context_window = 8192
+    is_local = False
 
     def __init__(self, *replies: str | Exception) -> None:
         self.replies = list(replies)

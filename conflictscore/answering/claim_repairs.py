@@ -1,0 +1,88 @@
+"""Repairs the claims that an embedded model reads from an answer.
+
+A small model repeats a claim in other words, writes down the question, invents numbers, or repeats
+itself until its reply is cut off. So claims that add nothing, or have terms that the answer lacks,
+are left out. A sentence that no claim covers afterwards becomes a claim, word for word. It may make
+several statements at once. But a claim that is too long is checked, and text without a claim is
+not.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from conflictscore.answering.claim_coverage import UnclaimedPart, claims_beyond
+from conflictscore.answering.claim_places import Placed, place_order
+from conflictscore.answering.statements import telling_terms
+from conflictscore.markdown import passages
+from conflictscore.scripts import fold, word_set, words_in
+
+_FEWEST_WORDS = 4  # a shorter text is hardly a sentence that a document can support
+# A sentence that begins with one of these words cannot be understood without the text before it.
+_NEEDS_CONTEXT = word_set(
+    """it he she they this that these those its his her their such here there then
+    er sie es dieser diese dieses dies dort il elle ils elles ce cela ça él ella ellos esto eso lui
+    lei loro esso questo questa"""
+)
+_FULL_STOPS = (".", "!", "\u3002", "\u0964", "\u06d4", "\uff01")
+_CLOSING = "\"'”’»)*_ "
+# Characters that begin or divide headings, tables, code and links.
+_MARKUP = frozenset("#|`[\n")
+
+
+def without_idle_claims(
+    answer: str, located_claims: Sequence[Placed], question: str
+) -> list[Placed]:
+    """Leave out claims that are not the answer's own, and claims that only repeat others.
+
+    A claim is not the answer's own if it has a number, name, negation or hedge that neither the
+    answer nor the question has. A claim repeats another claim of its passage if all its informative
+    words occur in that claim or in the question. The claim with more of these words is kept.
+    """
+    beyond = claims_beyond(
+        answer, [text for text, _ in located_claims], [span for _, span in located_claims], question
+    )
+    invented = {each.claim for each in beyond}
+    own = [each for n, each in enumerate(located_claims) if n not in invented]
+    asked = telling_terms(question)
+    terms = [telling_terms(text) for text, _ in own]
+
+    def repeats(n: int, other: int) -> bool:
+        """Return whether a claim adds nothing to a longer claim, or to an earlier equal one."""
+        is_fuller = (len(terms[other]), n) > (len(terms[n]), other)
+        same_place = own[n][1] == own[other][1]
+        return same_place and is_fuller and terms[n] <= terms[other] | asked
+
+    return [
+        each
+        for n, each in enumerate(own)
+        if not any(repeats(n, other) for other in range(len(own)) if other != n)
+    ]
+
+
+def with_uncovered_sentences(
+    located_claims: Sequence[Placed], answer: str, parts: Iterable[UnclaimedPart]
+) -> list[Placed]:
+    """Add the uncovered parts of an answer that are full sentences as claims, word for word."""
+    new = _sentences_among(answer, [(part.start, part.end) for part in parts])
+    return sorted([*located_claims, *new], key=place_order)
+
+
+def sentences_as_claims(answer: str) -> list[Placed]:
+    """Return the full sentences of an answer as claims, word for word."""
+    return _sentences_among(answer, [(part.start, part.end) for part in passages(answer)])
+
+
+def _sentences_among(answer: str, spans: Iterable[tuple[int, int]]) -> list[Placed]:
+    texts = [(answer[slice(*span)].strip(), span) for span in spans]
+    return [(text, span) for text, span in texts if stands_alone(text, answer)]
+
+
+def stands_alone(text: str, answer: str = "") -> bool:
+    """Return whether a text is a sentence that can be checked without the text around it.
+
+    A sentence needs a full stop, unless it is the whole ``answer``: a heading has none.
+    """
+    words = words_in(text)
+    if len(words) < _FEWEST_WORDS or not _MARKUP.isdisjoint(text):
+        return False
+    is_ended = text.rstrip(_CLOSING).endswith(_FULL_STOPS) or text == answer.strip()
+    return is_ended and fold(words[0]) not in _NEEDS_CONTEXT
