@@ -167,10 +167,8 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     """Return whether a full stop is inside a sentence although no lower-case letter follows it."""
     at = match.start()
     mark = match[0].rstrip("*_")
-    if mark == "!" and at - start < _NEARBY:
-        return _YES_OR_NO.fullmatch(text[start:at].strip()) is not None
     if mark != ".":  # only a full stop can end an abbreviation
-        return False
+        return mark == "!" and _is_yes_or_no(text, start, at)
     before = text[max(start, at - _NEARBY) : at].lstrip()
     word = _last_word(before)
     # the search starts as far back as the longest abbreviation; "^" still means the text's start
@@ -186,6 +184,11 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     if len(word) == 1 and word.isalpha():
         return _is_initial(before, rest)
     return _may_be_short(word) and not _NAME_OR_OPENER.match(rest)
+
+
+def _is_yes_or_no(text: str, start: int, end: int) -> bool:
+    """Return whether a span is only a word such as "Yes"."""
+    return end - start < _NEARBY and bool(_YES_OR_NO.fullmatch(text[start:end].strip()))
 
 
 def _last_word(text: str) -> str:

@@ -115,8 +115,17 @@ async def claims_of_answer(
     if short:
         return await _claim_of_short(asking, documents_of(state))
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
-    located_claims = await asking.placed_claims(by_model=names_places)
-    located_claims = untranslated(located_claims, answer, documents_of(state))
+    documents = documents_of(state)
+    return await _claims_of_longer(asking, question, documents, by_model=names_places)
+
+
+async def _claims_of_longer(
+    asking: "_Asking", question: str, documents: Sequence[Document], *, by_model: bool
+) -> AnswerClaims:
+    """Return the located claims of an answer; the claims of an embedded model are repaired."""
+    answer, judge = asking.answer, asking.judge
+    located_claims = await asking.placed_claims(by_model=by_model)
+    located_claims = untranslated(located_claims, answer, documents)
     if judge.model.is_local:
         located_claims = await _off_the_loop(without_idle_claims, answer, located_claims, question)
     return await _with_the_rest(located_claims, answer, question, judge)
