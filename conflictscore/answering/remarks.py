@@ -140,7 +140,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
 
 
 def _only_disagrees(clause: str) -> bool:
-    """Return whether a clause only says that the sources disagree, and about which topic.
+    """Return whether a clause only says that the sources disagree, perhaps naming the topic.
 
     Such a clause has no number, and at most one finite verb, which belongs to the remark itself. So
     the clause states nothing about its topic.

@@ -22,7 +22,7 @@ from conflictscore.prompts import material
 from conflictscore.records import Candidate, Document, Ground, Ruling, Weighing
 from conflictscore.threads import at_once
 
-_REPLY_TOKENS = 160  # room for a side, a ground and a reason of one or two sentences
+_REPLY_TOKENS = 160  # a reply needs room for a side, a ground and a reason of one or two sentences
 _DATE = re.compile(
     r"(?:in |on |as of |published:? |updated:? )?"
     r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[T ].{0,24})?)?)?",

@@ -221,8 +221,8 @@ class RunContext:
     already knows the conversation that preceded the question.
     """
     method: Method = Method.REGENERATED_RAG
-    """The default method corrects its answer. All other methods answer only once; benchmarks
-    compare them with the default.
+    """The method of the run; the default method corrects its answer. All other methods answer only
+    once; benchmarks compare them with the default.
     """
     cache: ContentCache | None = None
     """The cache of verdicts; None for no cache."""

@@ -16,7 +16,7 @@ _ATTRIBUTE = (
 _TAG = re.compile(rf"<(/?)([a-zA-Z][^\s/>]*+)((?:[\s/]*+{_ATTRIBUTE})*+)")
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
-"""Maximum number of attributes in a tag, of nested elements, and of options on a page.
+"""Maximum numbers of attributes in a tag, of nested elements, and of options on a page.
 
 Parsing time is quadratic in each of these numbers.
 """

@@ -96,7 +96,7 @@ class Asker:
 
 
 def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
-    """Return the input of a graph."""
+    """Return the input for a graph."""
     return {
         "question": question.question,
         "options": list(question.options),
