@@ -150,7 +150,7 @@ def _manifest(source: Source, context: RunContext) -> dict[str, Any]:
 class _Journal:
     """A file of outcomes, in the order in which rows finish; only line positions are in memory.
 
-    A row that is scored again gets another line. Only its last line counts.
+    A row that is scored again gets another line. Only the last line of a row counts.
 
     Attributes:
         starts: Byte offset of each row's line.

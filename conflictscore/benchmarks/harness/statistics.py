@@ -308,9 +308,9 @@ def questions_needed_graded(spread: float, gain: float) -> int | None:
 
 
 def _fewest(power: Callable[[int], float]) -> int | None:
-    """Find a number of questions, at least 2, that reaches ``POWER`` while one fewer does not.
+    """Return a number of questions, 2 or more, whose power reaches ``POWER``.
 
-    The result is the smallest such number if the power never falls. Returns None above ten million.
+    If the power never falls, this is the smallest such number. Returns None above ten million.
     """
     few, many = 1, 2
     while power(many) < POWER:

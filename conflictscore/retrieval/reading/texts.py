@@ -47,7 +47,7 @@ class Note(str):
 
 Notes = list[Note]
 
-_LONGEST_DESCRIPTION = 300  # in characters; programs may put whole texts into descriptions
+_LONGEST_DESCRIPTION = 300  # Characters; programs may put whole texts into descriptions.
 
 
 def mark(kind: str, words: str = "") -> str:

@@ -18,7 +18,7 @@ FiguresOf = Callable[[Mapping[str, Any], Sequence[QuestionResult]], Figures]
 def with_shards_merged(runs: Sequence[ReportRun], figures_of: FiguresOf) -> list[ReportRun]:
     """Merge shards, that is, runs with equal settings and disjoint data files.
 
-    Shards are recognised by their manifests: these have the same benchmark, configuration and
+    Shards are recognised by their manifests, which have the same benchmark, configuration and
     hashes, except for the hash of the data. The merged run takes the place of its first shard.
     Other runs are returned unchanged.
 
