@@ -70,7 +70,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
 
 # Only the block structure is needed, and parsing inline markup would take most of the time.
 _parser = MarkdownIt("commonmark").enable("table").disable("inline")
-# A list may interrupt the same blocks as under the rule that this one replaces.
+# As under the original rule, a list may interrupt paragraphs, references and block quotes.
 _parser.block.ruler.at(
     "list", _list_unless_ordinal, {"alt": ["paragraph", "reference", "blockquote"]}
 )

@@ -178,8 +178,8 @@ def conflict_report(
 def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     """Return why the readable labels may be a biased sample, or None if they seem not to be.
 
-    Which replies are unreadable is seldom random. For example, a model that writes "SUPPORTED"
-    loses every pair with that label, and the answer would be scored as if it had no support.
+    Unreadable replies are seldom random. For example, a model that writes "SUPPORTED" loses every
+    pair with that label, and the answer would be scored as if it had no support.
 
     No score is returned in two cases. First, unreadable replies outnumber the replies that support
     or contradict a claim. Second, one of these two labels never occurs, and there are at least two

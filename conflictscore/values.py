@@ -356,8 +356,8 @@ def _readings(digits: str) -> frozenset[float]:
         return frozenset([float(f"{re.sub('[.,]', '', whole)}.{re.sub('[.,]', '', part)}")])
     without_marks = float(re.sub("[.,]", "", plain))
     if len(marks) > 1 and not _GROUPED.fullmatch(plain):  # A version or section number: "2.1.3".
-        # Three digits for each part, so that 2.1.3 differs from 2.13; later parts are too small to
-        # matter, and their powers would take time quadratic in the length of the number.
+        # Each part gets three digits, so that 2.1.3 differs from 2.13. Later parts are dropped:
+        # they are too small to matter, and their powers would take quadratic time.
         parts = re.split("[.,]", plain)[:_MOST_PARTS]
         version = sum(float(part) / 1000**place for place, part in enumerate(parts))
         return frozenset([version, without_marks] if _LAKHS.fullmatch(plain) else [version])

@@ -156,7 +156,7 @@ def _is_denial(word: str, claimed: frozenset[str]) -> bool:
 def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
     """Return whether the claims state a number with this sign, magnitude and unit.
 
-    For a date, return whether they state its month.
+    For a date, return whether the claims state its month.
     """
     if stated.date is not None:
         return stated.date[1] in {*claims.months, None}

@@ -63,7 +63,7 @@ class ReplyLine(NamedTuple):
     The kind is empty if there is no mark.
     """
     apart: bool
-    """Whether a blank line comes before it."""
+    """Whether a blank line precedes the line."""
 
     @property
     def marked(self) -> bool:

@@ -2,8 +2,8 @@
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
 describe the documents; the labels of the claims do that more reliably. Advice to ask someone
-("check with your embassy") states no fact either. A clause with a number or a name is never a
-remark. Time is linear in the length of the text.
+("check with your embassy") states no fact. A clause with a number or a name is never a remark. Time
+is linear in the length of the text.
 """
 
 import re

@@ -37,8 +37,8 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
         return ()
     last, earlier_searches = attempts_of(state)[-1], searches_of(state)
     has_searched = any(search.round == last.round for search in earlier_searches)
-    # after the last round no answer is corrected, so a search would be useless; the range
-    # represents the attempts before the last one, since only their number matters
+    # After the last round, no answer is corrected, so a search would be useless. The range stands
+    # for the attempts before the last one, since only their number matters.
     is_final = not may_look_again(range(last.round), context)
     if is_final or has_searched or last.report is None:
         return ()

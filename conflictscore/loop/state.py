@@ -165,7 +165,7 @@ class RagState(RagInput, total=False):
     """The searches after the first one, each as a FurtherSearch."""
     decision: Decision
     reason: str
-    """The reason for the decision."""
+    """The reason for ``decision``."""
     regeneration_error: str
     """Why an answer could not be corrected; absent if nothing failed."""
     notes: list[str]

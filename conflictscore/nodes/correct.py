@@ -35,8 +35,8 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "usage": spent(state, meter.usage),
     }
     if new_version.answer is None:
-        # all reconsiderations failed; report the reason of the first one. An earlier round may have
-        # changed the answer without a reason, for which ``justify`` asks.
+        # All reconsiderations failed, so the reason of the first one is reported. An earlier round
+        # may have changed the answer without a reason; ``justify`` then asks for one.
         failure = str(new_version.changes[0].note)
         note = f"the earlier answer was kept, because no new answer could be generated: {failure}"
         return update | {

@@ -196,7 +196,7 @@ def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:
 
 
 def _notes_on(attempt: Attempt, report: ConflictReport, labeler: Labeler) -> Iterator[str]:
-    """Yield the gaps in an answer's score, each worded to follow a name of the answer."""
+    """Yield the gaps in an answer's score; each is the end of a sentence about the answer."""
     if report.error:
         yield f" has no score: {report.error}"
     if attempt.unclaimed and not attempt.gaps:  # the run was stored by an earlier version

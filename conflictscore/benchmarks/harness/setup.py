@@ -121,7 +121,7 @@ class Setup:
         if settings.temperature is not None and not 0 <= settings.temperature <= 2:
             raise InputError(f"temperature is {settings.temperature}; give 0 to 2")
         looks_again = any(method.step == LOOP and method.looks_again for method in methods)
-        # without a method that needs it, no second answer is paid for
+        # No second answer is paid for unless a method needs it.
         rounds = loop if looks_again else loop.replace(max_rounds=0)
         context = open_run(model, retriever, rounds, effort_needed=False, **models)
         if settings.temperature is not None and not takes_temperature(context.generator):

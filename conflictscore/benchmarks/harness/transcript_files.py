@@ -21,7 +21,7 @@ _SESSION = re.compile(r"session-[0-9]{1,9}\.jsonl\.gz")
 class TornTranscriptError(InputError):
     """A transcript was not closed, perhaps because the run was killed.
 
-    All its complete lines were read.
+    All complete lines of the transcript were read.
     """
 
 

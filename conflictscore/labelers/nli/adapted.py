@@ -30,7 +30,7 @@ LEARNED = "learned.npz"
 """The file with the additions; its entry ``order`` lists the matrices in ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
 """The folder inside the archive."""
-# In bytes: tensors begin at multiples of this, so that they can be mapped into memory.
+# Tensors begin at multiples of this number of bytes, so that they can be mapped into memory.
 _ALIGNED = 64
 # The largest magnitude of an 8-bit value before the zero point is added.
 _MOST = 127

@@ -90,7 +90,7 @@ def _changes(sentence: str) -> Iterator[tuple[StatedValue, StatedValue]]:
                 continue
             if _POSSIBLE.search(before):
                 continue
-            old_text = next(filter(None, match.groups()))  # the new value is the last group
+            old_text = next(filter(None, match.groups()))  # The new value is in the last group.
             old_values, new_values = values_in(old_text), values_in(match["new"])
             # several values on one side may be a range, or a table in a line
             if len(old_values) == 1 and new_values and not _is_date(old_values[0]):

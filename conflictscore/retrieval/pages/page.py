@@ -12,8 +12,8 @@ class UnreadableError(Exception):
     """Raised if a page or file cannot be read.
 
     The message states the reason. The message continues a sentence that begins with the name of the
-    page or file, as in ``"answered with status 404"``. Text that it quotes from the page has been
-    cleaned.
+    page or file, as in ``"answered with status 404"``. Any text that the message quotes from the
+    page has been cleaned.
     """
 
 

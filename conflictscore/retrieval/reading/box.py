@@ -206,7 +206,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 _shared: dict[int, ReaderBox] = {}
-_sharing = Lock()  # so that two threads do not create two boxes
+_sharing = Lock()  # Keeps two threads from creating two boxes.
 
 
 def shared_box() -> ReaderBox:

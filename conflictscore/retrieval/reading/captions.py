@@ -13,7 +13,7 @@ _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORE
 _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
 # The pronunciation of a word, which is drawn above the word.
 _PRONUNCIATION = re.compile(r"<rt(?:\.[^<>\s]{0,99})?>[^<>\n]{0,200}(?:</rt>|(?=</ruby>))")
-_MOST_REPEATED = 4  # in lines; a cue on a screen has about three at most
+_MOST_REPEATED = 4  # Lines; a cue on a screen has about three at most.
 
 
 def read_captions(source: str) -> RichText:

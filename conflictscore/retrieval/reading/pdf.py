@@ -254,7 +254,7 @@ def _form_values(page: Any) -> Iterator[str]:
     form, handle = page.formenv, address(page.raw)
     unseen = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
     for number in range(calls().count_notes(handle)):
-        # most are links, which have no text
+        # Most annotations are links, which have no text.
         kind = calls().note_kind(note := calls().note(handle, number))
         calls().close_note(note)
         if kind not in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_WIDGET):

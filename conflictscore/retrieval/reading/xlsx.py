@@ -37,7 +37,7 @@ covered. A longer text is not a row or column heading; chosen by hand."""
 _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns.
 The limit bounds the memory that a small hostile file can take; chosen by hand."""
-_MOST_COLUMNS = 16_384  # The limit of Excel.
+_MOST_COLUMNS = 16_384  # Excel's own limit.
 _NAMES_NOTED = 5  # Maximum number of hidden sheets named in a note.
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 

@@ -120,7 +120,7 @@ COMPARED = (
 )
 """Comparisons with methods other than ``rag``; each is made if both of its methods were run.
 
-The first one is the paper's (Tables 4 and 5). The others compare ``regenerated-rag`` with its
+The first one is the paper's (Tables 4 and 5). The other pairs compare ``regenerated-rag`` with its
 controls, to separate the effect of the evidence from the effect of asking twice.
 """
 

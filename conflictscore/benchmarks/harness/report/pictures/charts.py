@@ -1,6 +1,6 @@
 """Draws charts of runs: differences, the flow of answers, scores, and gain against cost.
 
-Sizes are in inches. They were chosen by hand, so that all labels fit.
+Sizes are in inches. The sizes were chosen by hand, so that all labels fit.
 """
 
 import re
@@ -180,7 +180,7 @@ def _bounds(share: Proportion) -> str:
 def _gain(run: ReportRun, stem: str) -> Picture | None:
     """Plot the gain over ``rag`` in points against the number of tokens per question.
 
-    Like the cost per net correction, tokens are counted as if no reply had come from a cache.
+    Tokens are counted as if no reply had come from a cache, like the cost per net correction.
     Otherwise, a repeated run would look cheaper than it is.
     """
     lines = [
