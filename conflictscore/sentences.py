@@ -173,6 +173,7 @@ def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:
     word = _last_word(before)
     # the search starts as far back as the longest abbreviation; "^" still means the text's start
     abbreviates = _NEVER_ENDS.search(before, max(0, len(before) - _LONGEST_NEVER_ENDING))
+    # a number or letter at the start is the mark of a list item: "3. The lamp", "b. The lamp"
     if abbreviates or (word == before and (word.isdecimal() or len(word) == 1)):
         return True
     if rest[:1].isdigit():
@@ -200,6 +201,7 @@ def _last_word(text: str) -> str:
 
 def _is_ordinal(number: str, before: str, rest: str) -> bool:
     """Return whether a number before a full stop is an ordinal ("5. Mai", "XIV. Gregor")."""
+    # Roman numbers take about twice as many digits ("XVIII" for 18)
     longest = _LONGEST_ORDINAL if number.isdecimal() else 2 * _LONGEST_ORDINAL
     if not rest[:1].isupper() or len(number) > longest:
         return False

@@ -30,7 +30,10 @@ _MOST_CHARS = 400
 At each position of a text, comparing the span may take time proportional to the length of the span.
 """
 ENDS = " .!\u3002"
+"""Signs at the end of a statement that make no difference to it; \u3002 is the Chinese and Japanese
+full stop."""
 _STOPS = ".!?\u3002"
+"""Signs that end a sentence."""
 _MOST_PASSED_OVER = 2
 """Maximum number of informative words of a new passage that its claims may omit. No number may be
 omitted. A model rewords claims, so one or two missing words may be synonyms.
@@ -179,7 +182,10 @@ def _in_style(number: str, old: str, language: str | None, source_language: str 
 
 
 def _is_decimal_mark(mark: str, language: str | None) -> bool:
-    """Return whether a language uses this decimal separator: English "1.234" is less than two."""
+    """Return whether a language uses this decimal separator: English "1.234" is less than two.
+
+    French has a comma too, but groups thousands with spaces.
+    """
     return language == "en" if mark == "." else language in (*_POINT_GROUPS, "fr")
 
 

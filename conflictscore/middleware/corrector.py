@@ -22,7 +22,7 @@ from conflictscore.middleware import entrypoints
 from conflictscore.middleware.entrypoints import OnEvent, listener
 from conflictscore.middleware.requirement import Require, check_require, meets, refuse, why_refused
 from conflictscore.records import GapKind, Run
-from conflictscore.retrieval.documents import DocumentLike
+from conflictscore.retrieval.documents import DocumentLike, document_list
 from conflictscore.threads import in_thread, together
 
 _AT_ONCE = 8  # Answers at once; each makes several calls, and the endpoint's limit is 16.
@@ -53,7 +53,7 @@ def correct(
     Args:
         answer: The answer to check.
         documents: The documents to check against: texts, LangChain ``Document``s, or mappings with
-            ``text``. A single text is one document.
+            ``text``. A single text or mapping is one document.
         question: The question that was answered, if known.
         model: The model that corrects the answer and, if there is no ``judge``, also checks it: a
             spec such as ``"openai:gpt-4.1-mini"`` or a LangChain chat model. The default is
@@ -155,17 +155,20 @@ def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
     """Make the loop's input for an answer; InputError if the answer or the documents are empty."""
+    # callers without a type checker pass other types too
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")
-    document_list: list[Any] = [documents] if isinstance(documents, str) else [*documents]
-    read_documents = given_documents({"documents": document_list})
+    if not isinstance(cast("object", question), str | None):
+        raise InputError(f"question is {type(question).__name__}, not a string")
+    listed = document_list(documents)
+    read_documents = given_documents({"documents": listed})
     if not read_documents:
         raise InputError(
             "documents is empty; give at least one document to check the answer against"
         )
     is_asked = bool(question and question.strip())
     # the loop notes how many documents have no text, so it gets them too
-    without_text = [{"text": ""}] * (len(document_list) - len(read_documents))
+    without_text = [{"text": ""}] * (len(listed) - len(read_documents))
     return {
         "question": question if question and is_asked else NO_QUESTION,
         "is_question_clear": is_asked,

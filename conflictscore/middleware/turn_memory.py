@@ -40,6 +40,7 @@ class TurnMemory:
     """The tool results of all current turns in this process."""
 
     _results: OrderedDict[str, dict[str, Result]] = field(default_factory=OrderedDict)
+    # tools may run in several threads
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def keep(self, state: Mapping[str, Any], call: ToolCall, result: object) -> None:
@@ -79,7 +80,9 @@ class TurnMemory:
             return messages, None
         results = self._results_of(turn, messages)
         place = _place_of_question(messages, turn)
-        if place is None:  # the question was summarised away, along with everything before it
+        # If the question was summarised away, so was everything before it. The last message of a
+        # person is then the summary.
+        if place is None:
             last_human = max(
                 (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
             )
@@ -161,7 +164,8 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
     """Return the messages since the question, with the original tool results.
 
-    Results that are no longer among the messages are put before them.
+    Results that are no longer among the messages are put before them, after a message that calls
+    the tools, since a result without its call is not a valid conversation.
     """
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]

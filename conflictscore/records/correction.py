@@ -112,8 +112,8 @@ class Ruling(Record):
     shown: tuple[_Index, _Index]  # The two candidates, in the order in which the judge saw them.
     chosen: _Index | None = None  # The candidate that the judge chose; None if it chose neither.
     ground: Ground | None = None
-    """The judge's reason for its choice. None if the judge named no reason, named only ``number``,
-    or named a reason that does not apply to the question."""
+    """The judge's reason for its choice. None if the judge named no reason, or one that is unknown
+    or does not apply to the question."""
     reason: str | None = None
     error: str | None = None  # Why there is no verdict; None if there is a verdict.
 

@@ -80,17 +80,25 @@ def as_documents(given: Any) -> tuple[Document, ...]:
         InputError: ``given`` is not a list, every item is null or empty, or :func:`as_document`
             rejects an item.
     """
-    if isinstance(given, str | Mapping | Retrieved | Document):
-        given = [given]
-    if not isinstance(given, Iterable):
-        raise InputError(f"documents is {type(given).__name__}, not a list")
-    items = list(given)
+    items = document_list(given)
     # errors name a document by its position in the caller's list
     documents = (as_document(item, place) for place, item in _with_text(items))
     return tuple(
         document if document.number == number else document.model_copy(update={"number": number})
         for number, document in enumerate(documents, 1)
     )
+
+
+def document_list(given: Any) -> list[Any]:
+    """Return a caller's documents as a list; raise InputError if they are neither one nor many.
+
+    A string, a mapping and a record are single documents, although Python can iterate over them.
+    """
+    if isinstance(given, str | Mapping | Retrieved | Document):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise InputError(f"documents is {type(given).__name__}, not a list")
+    return list(given)
 
 
 def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:

@@ -60,7 +60,9 @@ def cut_windows(
     Raises InputError if ``size`` is below 16, or ``stride`` is not between 1 and ``size``.
     """
     if size < LEAST_TOKENS or not 1 <= stride <= size:
-        raise InputError(f"passages of {size} tokens every {stride} tokens: give 16 tokens or more")
+        raise InputError(
+            f"passages of {size} tokens every {stride} tokens: give {LEAST_TOKENS} tokens or more"
+        )
     tokens = vocabulary.starts(text)
     total = len(tokens)
     tokens.append(len(text))
@@ -74,6 +76,7 @@ def cut_windows(
         # a passage can take more tokens by itself than as part of the whole text
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
+        # a window that ends no later than its predecessor adds nothing
         if not windows or end > windows[-1].end:
             windows.append(TokenWindow(start, end))
         start = _break_before(min(tokens[min(first + stride, total)], end), start, breaks)

@@ -60,7 +60,7 @@ def document_shape(document: Any) -> Any:
         document = {str(key).removeprefix(_PHOENIX): value for key, value in document.items()}
     document = _constructed(document)
     if isinstance(metadata := document.get("metadata"), str):  # Phoenix writes it as JSON
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):  # ``as_document`` names metadata of other forms
             metadata_fields = json.loads(metadata)
             document = {
                 **document,
@@ -70,7 +70,10 @@ def document_shape(document: Any) -> Any:
 
 
 def _constructed(wrapping: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return the object inside a wrapper of LangChain's ``dumpd``; other objects are unchanged."""
+    """Return the object inside a wrapper of LangChain's ``dumpd``; other objects are unchanged.
+
+    The field ``lc`` is the version of LangChain's format, which is still 1.
+    """
     arguments = wrapping.get("kwargs")
     return arguments if wrapping.get("lc") == 1 and isinstance(arguments, Mapping) else wrapping
 

@@ -22,6 +22,7 @@ from conflictscore import (
 from conflictscore.cli import main
 from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.middleware import SelfCorrectingChatModel
+from conflictscore.middleware.corrector import correction_input
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import ChatWorld, serving
@@ -109,6 +110,13 @@ def test_a_batch_refuses_rows_of_which_too_little_was_checked(server: OpenAIServ
     assert (verdict["checked"], verdict["kind"]) == ("partly", "one_document")
 
 
+def test_a_single_mapping_is_one_document_and_its_keys_are_none() -> None:
+    [document] = correction_input(ANSWER, {"title": "Log", "text": "Lit in 1874."}, None)[
+        "documents"
+    ]
+    assert (document["title"], document["text"]) == ("Log", "Lit in 1874.")
+
+
 def test_documents_without_text_are_counted_in_any_iterable(server: OpenAIServer) -> None:
     run = correct(ANSWER, iter([*TEXTS, "  "]), QUESTION, **options(server))
 
@@ -121,6 +129,9 @@ def test_documents_without_text_are_counted_in_any_iterable(server: OpenAIServer
         (lambda: correct(" ", TEXTS), "answer is empty"),
         (lambda: correct(ANSWER, []), "documents is empty"),
         (lambda: correct(ANSWER, [{}]), "document 1, field text"),
+        (lambda: correct(ANSWER, {}), "document 1, field text"),
+        (lambda: correct(ANSWER, 3), "documents is int, not a list"),  # type: ignore[arg-type]
+        (lambda: correct(ANSWER, TEXTS, 3), "question is int"),  # type: ignore[arg-type]
         (lambda: correct_batch([{"answer": ANSWER}]), "row 1 lacks a field"),
         (lambda: correct_batch([{**ROW, "text": ""}]), "row 1 has an unknown field 'text'"),
         (lambda: correct_batch([ROW] * 2, concurrency=0), "concurrency is 0"),

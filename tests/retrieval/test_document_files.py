@@ -1,7 +1,10 @@
+import copy
 import json
 import os
+import pickle
 import re
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +20,7 @@ from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.box import ReaderBox
 from conflictscore.retrieval.reading.by_ending import read_file
-from conflictscore.retrieval.reading.texts import NoteKind
+from conflictscore.retrieval.reading.texts import Note, NoteKind
 
 
 @pytest.fixture(autouse=True)
@@ -553,3 +556,11 @@ def test_a_linked_folder_is_named_in_a_note() -> None:
     read = read_documents(["a"])
     assert len(read.documents) == 1
     assert [str(note) for note in read.notes] == ["a/linked: is a link to a folder, left out"]
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda n: pickle.loads(pickle.dumps(n))]
+)
+def test_a_copied_note_keeps_its_kind(again: Callable[[Note], Note]) -> None:
+    note = again(Note(NoteKind.UNSEEN, "hidden text"))
+    assert (note, note.kind) == ("hidden text", NoteKind.UNSEEN)

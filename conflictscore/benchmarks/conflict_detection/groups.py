@@ -106,6 +106,11 @@ def read_groups(path: str | Path) -> list[ClaimGroup]:
 
 
 def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) -> bool:
+    """Return whether a row has a conflict, from its field ``has_conflict`` or else from its labels.
+
+    If a document has no label, the field may say that there is a conflict although the labels show
+    none. All other contradictions between the field and the labels are errors.
+    """
     both = {Label.SUPPORTS, Label.CONTRADICTS} <= labels
     if has_conflict is None and None in labels:
         raise InputError(
@@ -121,7 +126,7 @@ def _conflict(has_conflict: bool | None, labels: set[Label | None], where: str) 
 
 def statement(question: str, answer: str) -> str:
     """Write a claim which states, in fixed words, that ``answer`` answers ``question``."""
-    question_text = question.replace('"', "'")
+    question_text = question.replace('"', "'")  # the claim quotes the question
     return f'The answer to "{question_text}" is {answer.rstrip(".")}.'
 
 

@@ -126,6 +126,7 @@ class Benchmark:
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
         """Return the benchmark with only the sampled questions, and what the manifest records."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
+        # versions with ``--limit`` wrote this field; runs can only be continued with equal fields
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
 

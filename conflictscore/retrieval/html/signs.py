@@ -130,6 +130,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
     _quote(body)
     number_lists(body)
     pictures = sum(map(_put_picture, body.css("img"))) + _mark_embedded(body)
+    # ``styled.py`` has marked the elements that only a style raises or lowers
     for node in body.css("sup,sub,[data-shifted]"):
         node.replace_with(_raised(node))
     for node in body.css("span[class]"):
@@ -218,6 +219,7 @@ def _put_picture(node: "LexborNode") -> int:
     words = " ".join((alternative or "").split())
     classes = attributes.get("class") or ""
     parent = node.parent
+    # a picture alone in a table's cell is the value of the cell, such as a tick
     sign = words and (not _LETTER.search(words) or _EMOJI_CLASS.search(classes))
     if sign or (
         words and parent is not None and parent.tag in ("td", "th") and is_alone(node, parent)

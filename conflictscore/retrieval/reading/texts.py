@@ -40,6 +40,10 @@ class Note(str):
         note.kind = kind
         return note
 
+    def __getnewargs__(self) -> tuple[str, str]:
+        """Return the arguments with which copies and pickles create the note again."""
+        return self.kind, str(self)
+
     def about(self, file: str) -> Self:
         """Return the note with the file's name before it."""
         return type(self)(self.kind, f"{file}: {self}")

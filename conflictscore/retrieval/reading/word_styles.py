@@ -67,6 +67,7 @@ class Styles:
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
         """Whether a run's text is invisible: hidden, struck out, too small, or white on white.
 
+        ``paragraph`` and ``run`` are their properties (``pPr`` and ``rPr``), here and below.
         ``dark_ground`` says whether the run's background may be dark.
         """
         looks = list(self._looks(paragraph, run))
@@ -186,5 +187,6 @@ def _is_white(color: Element | None) -> bool:
         return False
     theme = attribute(color, "themeColor")
     if theme:
+        # a shade makes the theme's white darker
         return theme in ("background1", "light1") and not attribute(color, "themeShade")
     return (attribute(color, "val") or "").lower() in _WHITE

@@ -358,7 +358,8 @@ def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, f
     """Return each text that was judged, its verdict, and whether the verdict came from a cache.
 
     Chosen options are left out, since no judge is needed for them. Answers that are judged by a
-    separate criterion are left out too.
+    separate criterion are left out too. Methods with the same text share a verdict, which is counted
+    once.
     """
     return {
         (_text(method_result), float(verdict), method_result.judged_by_copy)
