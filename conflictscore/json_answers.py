@@ -22,6 +22,7 @@ _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 # repeat the keys of all enclosing objects.
 _LONGEST_NUMBER = 40
 _MOST_DEPTH, _LONGEST_KEY = 32, 200
+# Keywords of a JSON schema with regular expressions, whose time need not be linear.
 _PATTERNS = ('"pattern"', '"patternProperties"')
 
 

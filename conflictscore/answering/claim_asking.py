@@ -197,6 +197,7 @@ class _Asking:
         """
         if by_model:
             form = self.judge.prompts.render("decompose_places")
+            # a model that cannot keep to the longer form may manage a plain list
             with suppress(UnreadableReplyError):
                 return _placed(await self._ask_in(read_placed_claims, form), self.answer)
         try:

@@ -28,6 +28,7 @@ from conflictscore.answering.word_lists import (
 from conflictscore.scripts import fold
 
 _NEAREST = 2  # maximum neighbouring words that may share a word's role, as the parts of a name do
+# German articles of objects, which may also come first ("Den Hund biss die Katze").
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 _MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lists
 _JOINT = re.compile(

@@ -21,6 +21,7 @@ _PASSED_OVER = word_set(
     "a an and are be been did do does had has have he his is it its the their they was were which"
     " who der die das den dem des ein eine einen einem le la les un une el los las"
 )
+# Words before an owner ("the capital of Norr") and before the one who acts ("beaten by Vik").
 _OF = word_set("of von vom de du della del")
 _BY = word_set("by von par por da door")
 _PREPOSITIONS = word_set(

@@ -95,6 +95,7 @@ _FRAMED = re.compile(
 # Stems of the words that frame the statement. A stem has at most six letters.
 _OF_THE_FRAME = frozenset(["statem", "claim"])
 _ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
+# Stems of the words of that frame, which say nothing about the subject.
 _OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])
 # A question that offers two answers, such as "Is it red or blue?"
 _CHOICE = re.compile(

@@ -93,7 +93,7 @@ def _option(argument: re.Match[str]) -> str:
 
 def _discard_stdout() -> None:
     """Discard the buffered output; otherwise Python tries to write it at exit, and fails again."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # stdout may already be closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

@@ -29,6 +29,7 @@ from conflictscore.threads import LONG_CHARS, deadline, on_home_loop, on_own_loo
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+# Fields of the state whose length shows whether a step may take long.
 _TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
 Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""

@@ -18,6 +18,7 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
+# Characters that are not visible, such as zero-width spaces.
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 # Loaded with the module, since the first reply that needs this may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
@@ -45,6 +46,7 @@ _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(â€
 _SIDES = re.compile(r"support|contradict")
 # Words that may mean a label; they show whether an explanation names a different label.
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")
+# Names that models give to the field with the label, in the order of preference.
 _FIELDS = (
     "label",
     "verdict",

@@ -11,6 +11,7 @@ from conflictscore.loop.turns import messages_of
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents
 
+# The fields that a run writes into the state, by the type of their empty values.
 _TEXTS = ("run_id", "draft", "decomposition_error", "decision", "reason", "regeneration_error")
 _VERDICTS = ("answer", "first_answer", "flipped", "justification", "checked", "examined")
 _REPORTS = ("report", "final_report")

@@ -9,6 +9,7 @@ from langchain_core.runnables import Runnable
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
 
+# Usual names of a chain's inputs. All of them are passed, and a chain ignores those it lacks.
 _QUESTION_NAMES = ("question", "query", "input")
 _DOCUMENTS_NAMES = ("documents", "context")
 _ALONE = {"root"}

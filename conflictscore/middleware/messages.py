@@ -21,6 +21,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
+# Types of content blocks in a tool's result that contain text to check against.
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
 _NOT_TEXT = frozenset(
     ("base64", "data", "file_id", "mime_type", "media_type", "source", "value", "image_url", "url")
@@ -224,7 +225,7 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
         return {str(block.get("type")) for block in message.content if isinstance(block, dict)}
     data = None
     if message.content.startswith("["):
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):  # a text in brackets need not be JSON
             data = json.loads(message.content)
     blocks = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
     return {

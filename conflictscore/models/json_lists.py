@@ -31,6 +31,7 @@ _NO_TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Matches names of lists that a model adds to its claims, such as what it left out."""
+# Names that models give to the text of a claim, in the order of preference.
 _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence", "content")
 
 

@@ -139,6 +139,7 @@ def _close_all(clients: _Clients) -> None:
 def _close_now(client: LoopClient) -> None:
     """Close a client without waiting for its connections to shut down."""
     closing = client.close()
+    # the first step of the coroutine closes the sockets; what follows would wait for the peers
     with suppress(StopIteration):
         closing.send(None)
     closing.close()

@@ -29,6 +29,7 @@ _MOST_CAUSES = 8
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
 _BODY_CHARS = 20_000  # characters of an untrusted body that are searched
+# Fields in which servers report an HTTP status, a code and a message.
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")
 _WORD_FIELDS = (
@@ -253,7 +254,7 @@ class _ErrorWords:
     def _read_text(self, text: str, depth: int) -> None:
         """Read a message, which may be JSON or HTML from another server."""
         if text[:1] in {"{", "["}:
-            with suppress(ValueError, RecursionError):
+            with suppress(ValueError, RecursionError):  # if it is not JSON, it is plain text
                 return self._read(json.loads(text), depth - 1)
         if text[:1] == "<":
             title = _TITLE.search(text)

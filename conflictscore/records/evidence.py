@@ -16,7 +16,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _CONTAINERS = frozenset({dict, list, tuple})
 # Looking up exact types is faster than ``isinstance``, and every field of every record is checked.
 _TEXTLESS = frozenset({int, float, bool, type(None)})
-_HOLDERS = (str, dict, list, tuple)
+_HOLDERS = (str, dict, list, tuple)  # types that may hold text
 
 
 def encodable(value: Any) -> Any:

@@ -30,7 +30,7 @@ def registrable_domain(url: str) -> str | None:
     host = host_of(url)
     if host is None or _is_address(host):
         return host
-    with suppress(UnicodeError):
+    with suppress(UnicodeError):  # a host name that cannot exist is its own domain
         return load_suffixes().privatesuffix(host) or host
     return host
 

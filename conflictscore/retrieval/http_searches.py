@@ -12,6 +12,7 @@ from conflictscore.retrieval.search_notes import note
 from conflictscore.retrieval.web_search import Fault, Page, WebSearchRetriever, hits, objects
 
 _SEARXNG_VARIABLE, _CONFIG_VARIABLE = "SEARXNG_URL", "VERTEX_SERVING_CONFIG"
+# Names under which pages state their date of publication.
 _DATES = (
     "article:published_time",
     "og:published_time",

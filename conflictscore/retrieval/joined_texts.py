@@ -87,6 +87,7 @@ _BACK = re.compile(
     r"|finally|in addition|as a result|for example|for instance|by then|since then)\b",
     re.IGNORECASE,
 )
+# Signs at the end of a finished text.
 _ENDS = (*".!?…。।\"”')»]", "\uff01", "\uff1f", "\u2019")
 
 
@@ -148,6 +149,7 @@ def _label(line: str) -> tuple[str, str]:
 def _value(name: str, value: str) -> dict[str, Any]:
     """Read a field's value. The entries of a mapping in Python syntax become fields."""
     if value.startswith("{"):
+        # a text in braces need not be Python; ``literal_eval`` raises all of these
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
             fields = ast.literal_eval(value)
             if isinstance(fields, dict):

@@ -27,6 +27,7 @@ class _Family(NamedTuple):
     documents: tuple[str, ...]
 
 
+# Fields in which chains and evaluation tools put the documents, in the order of preference.
 _CHAIN_DOCUMENTS: Final = (
     "documents",
     "retrieved_contexts",

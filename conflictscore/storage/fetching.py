@@ -93,6 +93,7 @@ def fetched(weights: Weights) -> Path | None:
     path = weights_dir() / weights.file_name
     if _size_of(path) != weights.size:
         return None
+    # without a valid stamp of an earlier check, the hash is computed again
     with contextlib.suppress(OSError, ValueError):
         if json.loads(_stamp(path).read_text(encoding="utf-8")) == _state(path, weights):
             return path

@@ -154,7 +154,7 @@ class PostgresTables:
                 return
             self._waiting_chars += size
             for _ in range(_TRIES):
-                with suppress(TimeoutError):
+                with suppress(TimeoutError):  # a pause, which ends early when the store is closed
                     await asyncio.wait_for(self._closing.wait(), _REST_S)
                 error = await executed()
                 if not isinstance(error, _AwayError):
@@ -194,7 +194,7 @@ class PostgresTables:
     def close(self) -> None:
         """Close all connections, after a short wait for statements in progress."""
         if self._loop.is_running():
-            with suppress(TimeoutError):
+            with suppress(TimeoutError):  # what is not finished by then is lost
                 self._start(self._settled()).result(_CLOSE_S)
             self._loop.call_soon_threadsafe(self._pool.terminate)
             self._end()

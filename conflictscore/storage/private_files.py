@@ -60,7 +60,7 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())  # without this, a power cut could leave an empty file
         part.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # the first error is the one to report
             part.unlink()
         no_room = error.errno in _NO_ROOM
         advice = "make room there" if no_room else "give a path in a folder that exists"

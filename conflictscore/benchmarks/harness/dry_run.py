@@ -181,6 +181,7 @@ class _CountingLabeler:
             await self.asks.label_all(pairs, meter, lambda _: None)
         elif self.asks is not None:
             for claim, document in pairs:
+                # made-up replies need not be valid verdicts; only the call counts
                 with suppress(ProviderError):
                     await self.asks.label(claim, document, meter)
         sides = {1: Label.SUPPORTS, 2: Label.CONTRADICTS} if self.conflicts else {}

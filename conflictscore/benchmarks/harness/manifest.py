@@ -187,6 +187,6 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the installed packages that affect a run's figures."""
     versions_by_name = {"python": platform.python_version()}
     for name in _PACKAGES:
-        with suppress(PackageNotFoundError):
+        with suppress(PackageNotFoundError):  # some packages belong to extras
             versions_by_name[name] = version(name)
     return versions_by_name

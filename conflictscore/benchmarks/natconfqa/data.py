@@ -21,6 +21,7 @@ AnswerPair = tuple[int, int]
 
 QuestionType = Literal["boolean", "wh-function", "wh-list"]
 
+# The published answers to boolean questions use both pairs of words.
 _YES_OR_NO = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 _EDGES = " \"'\u2018\u2019\u201c\u201d*_`()[]"
 """The characters to strip from an answer.

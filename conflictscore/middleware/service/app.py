@@ -21,6 +21,7 @@ from conflictscore.middleware.service.service import Service
 from conflictscore.middleware.service.service_settings import ServiceSettings
 from conflictscore.middleware.service.wire import JsonResponse
 
+# Keeps browsers from guessing the type of a reply, since an answer may contain HTML.
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _OWN_HEADERS = (
     "x-conflictscore-run-id",

@@ -149,7 +149,7 @@ class Server:
 
         self._requests.add(task)
         try:
-            with suppress(ClientDisconnect):
+            with suppress(ClientDisconnect):  # there is nobody left to answer
                 await self._app(scope, receive, sender)
         finally:
             self._requests.discard(task)

@@ -134,7 +134,7 @@ class RunsInProgress:
         return False
 
     def _remove_lock_of(self, process: str) -> None:
-        with suppress(OSError):
+        with suppress(OSError):  # a file that stays does no harm, since nobody holds its lock
             self._lock_of(process).unlink(missing_ok=True)
 
     def _confirm(self) -> None:

@@ -21,6 +21,7 @@ _PREFORMATTED = re.compile(r"(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)", 
 _ROW = re.compile(r"(?:^|;)\s*display\s*:\s*table-row", re.IGNORECASE)
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|list-item)\b", re.IGNORECASE)
 _FLOAT = re.compile(r"(?:^|;)\s*(?:float|position)\s*:", re.IGNORECASE)
+# Elements within a line of text unless a style makes them blocks.
 _INLINE = frozenset(("a", "span", "b", "strong", "em", "i", "small", "label", "u", "font", "time"))
 LIST_KINDS = {
     "lower-alpha": "a",

@@ -20,6 +20,7 @@ from conflictscore.proxies import trusted_certificates
 from conflictscore.retrieval.pages.page import FetchedPage, FetchSettings, UnreadableError
 from conflictscore.threads import in_thread
 
+# Types of pages that can be read.
 _TYPES = ("text/html", "application/xhtml+xml", "text/plain")
 _HEADERS = {
     "accept": ", ".join(_TYPES),

@@ -144,7 +144,7 @@ class ReaderBox:
         self, process: "subprocess.Popen[bytes]", limits: dict[str, Any], start: float
     ) -> str:
         """Return the reason why a process ended without an answer, given its limits."""
-        with suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):  # then it has no exit code, and is killed below
             process.wait(_SECONDS_TO_END)
         code = process.returncode
         _end(process)

@@ -315,8 +315,10 @@ def _described(frame: Element) -> str:
     return escape(described(words), quote=True)
 
 
+# The levels of headings and lists in OpenDocument.
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
+# Objects of other programs, which have no text here.
 _EMBEDDED = ("plugin", "applet", "floating-frame", "object-ole")
 _TITLE_FIELD = ":text:1.0}title"
 _LINE_ENDS = re.compile("[\n\r\x85\u2028\u2029]+")

@@ -304,7 +304,7 @@ class _Walk:
         self._font_codec = "latin-1" if number == 2 else CHARSETS.get(number or 0, "")
 
     def set_codec(self, number: int | None) -> None:
-        """Set the encoding of the document."""
+        """Set the encoding of the document; an unknown code page changes nothing."""
         with suppress(LookupError):
             self._codec = codecs.lookup(f"cp{number}").name
 

@@ -46,6 +46,7 @@ STARRED = frozenset(
 )
 """Destinations that are marked as optional but are read anyway, since they contain text or objects
 to count."""
+# Headers and footers: of all pages, of left, right and first pages.
 MARGINS = ("header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf")
 PARTS = {
     **dict.fromkeys(MARGINS, "margins"),

@@ -358,7 +358,7 @@ def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, f
     """Return each text that was judged, its verdict, and whether the verdict came from a cache.
 
     Chosen options are left out, since no judge is needed for them. Answers that are judged by a
-    separate criterion are left out too. Methods with the same text share a verdict, which is counted
+    separate criterion are left out too. Methods with the same text share a verdict; it is counted
     once.
     """
     return {
