@@ -56,7 +56,8 @@ async def write_anew(
 def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
     """Return the number of the claim that each method chooses, for the methods that need no model.
 
-    Raise ValueError if no claim is disputed.
+    ``report.disputed`` lists the claims with the most evidence first. Raise ValueError if no claim
+    is disputed.
     """
     if report.reconsider is None:
         raise ValueError("no claim is disputed")

@@ -186,6 +186,7 @@ async def _judged(
 ) -> list[Related]:
     """Ask a capable judge for the relations, and for names that distinguish other things."""
     documents, judge = looking.documents_by_number, looking.judge
+    # one document is shown for each answer: the first, as documents come from best to worst
     givers = [documents[min(answer.given_by)] for answer in answers]
     prompt = judge.prompts.render(
         "relation",
@@ -262,7 +263,7 @@ def _verdict(match: re.Match[str]) -> RelationVerdict:
     name = match["relation"].upper()
     if name == "OTHER":
         things = match["things"] or ""
-        # the text after OTHER is "| name of the claim's thing | name of the document's thing"
+        # the text after OTHER is "| words for the document's thing | words for the claim's thing"
         words = [part.strip(" \t\"'“”*_.") for part in things.split("|")[1:3]]
         if any(len(each) > _MOST_THING_CHARS for each in words):
             words = []

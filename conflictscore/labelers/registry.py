@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # help and errors must not load model clients
 LabelerName = Literal["json", "choice", "nli", "cascade", "per-document"]
 """The keys of ``LABELERS``, for type checkers."""
 _NLI_PACKAGES = ("onnxruntime", "tokenizers")
-"""The packages of the extra ``nli``."""
+"""The packages of the extra ``nli``, which is the default only if they are installed."""
 
 
 def _share(text: str) -> float:
@@ -198,7 +198,7 @@ def check_labeler(labeler: Any) -> Any:
         and not callable(labeler)
         and not callable(getattr(labeler, "label", None))
     ):
-        raise ValueError
+        raise ValueError  # the settings add the allowed values to the message
     return labeler
 
 

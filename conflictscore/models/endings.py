@@ -38,6 +38,7 @@ _NORMAL_ENDINGS = frozenset(
 )
 """Reasons for a normal end, and values that give no reason, such as ``unspecified``. Any other
 reason means that the reply may be incomplete."""
+# Reasons that mean that a token limit was reached.
 _LENGTH_ENDINGS = frozenset(
     (
         "context_window_exceeded",
@@ -120,6 +121,8 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
     if was_cut(message):
         reason = f"it was cut off after {max_tokens} tokens"
         raise UnreadableReplyError(reason, provider=model, reply=text)
+    # a refusal in words may be different when the request is repeated with the reason; the decision
+    # of a filter will not
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
     ending = ending[:_ENDING_CHARS]

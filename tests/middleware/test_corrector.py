@@ -23,6 +23,7 @@ from conflictscore.cli import main
 from conflictscore.loop.inputs import NO_QUESTION
 from conflictscore.middleware import SelfCorrectingChatModel
 from conflictscore.middleware.corrector import correction_input
+from conflictscore.retrieval.documents import as_documents
 from tests.fakes.openai_server import OpenAIServer
 from tests.middleware.agents import AgentWorld
 from tests.middleware.service.serving import ChatWorld, serving
@@ -111,10 +112,9 @@ def test_a_batch_refuses_rows_of_which_too_little_was_checked(server: OpenAIServ
 
 
 def test_a_single_mapping_is_one_document_and_its_keys_are_none() -> None:
-    [document] = correction_input(ANSWER, {"title": "Log", "text": "Lit in 1874."}, None)[
-        "documents"
-    ]
-    assert (document["title"], document["text"]) == ("Log", "Lit in 1874.")
+    start = correction_input(ANSWER, {"title": "Log", "text": "Lit in 1874."}, None)
+    [document] = as_documents(start["documents"])
+    assert (document.title, document.text) == ("Log", "Lit in 1874.")
 
 
 def test_documents_without_text_are_counted_in_any_iterable(server: OpenAIServer) -> None:

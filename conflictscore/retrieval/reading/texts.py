@@ -40,9 +40,9 @@ class Note(str):
         note.kind = kind
         return note
 
-    def __getnewargs__(self) -> tuple[str, str]:
-        """Return the arguments with which copies and pickles create the note again."""
-        return self.kind, str(self)
+    def __reduce__(self) -> tuple[type[Self], tuple[NoteKind, str]]:
+        """Return how copies and pickles create the note again."""
+        return type(self), (self.kind, str(self))
 
     def about(self, file: str) -> Self:
         """Return the note with the file's name before it."""

@@ -24,6 +24,7 @@ cells."""
 # A number that may be a year.
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
+"""The text of a cell whose formula has no stored result; formulas are not computed here."""
 
 
 class ShownCell(NamedTuple):
@@ -89,6 +90,7 @@ class Cells:
         """Return the text of a cell, and whether it is a number or a date."""
         kind, part = cell.get("t") or "n", child(cell, "v")
         raw = (part.text or "") if part is not None else ""
+        # a formula whose stored result is an empty string (type "str") is an empty cell
         if child(cell, "f") is not None and not raw and (part is None or kind != "str"):
             self._not_in_words["formula without a stored result"] += 1
             return FORMULA_MARK, False
@@ -170,6 +172,7 @@ def _styles(tree: Element | None) -> list[_Style]:
 def _font(element: Element) -> _Font:
     color = child(element, "color")
     rgb = (attribute(color, "rgb") or "").upper()
+    # colour 0 of a theme is the background; a tint makes it darker
     is_white = rgb in _WHITE or (attribute(color, "theme") == "0" and not attribute(color, "tint"))
     name = attribute(child(element, "name"), "val") or ""
     return _Font(name, is_on(element, "strike"), is_white)
@@ -186,4 +189,5 @@ def _is_fill(element: Element) -> bool:
 
 
 def _whole(text: str | None) -> int:
+    """Return the number of a style; 0, the default style, for anything but up to nine digits."""
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else 0
