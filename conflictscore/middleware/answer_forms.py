@@ -62,13 +62,13 @@ def answer_text(output: object) -> str | None:
 
 
 class _Place(NamedTuple):
-    """Where the answer is within an output, and its text; the text is None if there is none."""
+    """The place of the answer in an output, and its text; the text is None without an answer."""
 
     text: str | None
     steps: tuple[Any, ...]
     """Keys and indexes that lead from the output to the part that directly contains the answer."""
     holder: object
-    """That part: a text, a message, a completion, or data."""
+    """The part that directly contains the answer: a string, a message, a completion, or data."""
 
 
 def _place(output: object) -> _Place:
@@ -106,7 +106,7 @@ def _first_with_answer(output: Mapping[Any, Any]) -> _Place | None:
 
 
 def _within(step: str | int, inside: _Place) -> _Place:
-    """Return a place as seen from the mapping or list that contains it."""
+    """Return a place relative to the mapping or list that contains it."""
     return inside._replace(steps=(step, *inside.steps))
 
 
@@ -182,7 +182,7 @@ def spoken(message: BaseMessage, prompt: str = "") -> str:
 def data_text(data: object) -> str | None:
     """Convert a structured answer to JSON; return None if it is not structured or has no values.
 
-    A pydantic model is written by the names of its fields, since an alias for writing may differ
+    A pydantic model is written with its field names, since an alias for writing may differ
     from the alias for reading.
     """
     try:
@@ -225,7 +225,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
     data, text = response.structured_response, str(message.text)
     is_new = text != data_text(data)
     new, result = rebuilt(data, text) if is_new else data, []
-    if isinstance(new, BaseModel) and is_new:  # the model wrote its JSON by a schema with aliases
+    if isinstance(new, BaseModel) and is_new:  # the model's JSON follows a schema with aliases
         text = new.model_dump_json(by_alias=True)
     for part in response.result:
         update: dict[str, Any] = {}
@@ -300,7 +300,7 @@ def _put(output: Any, steps: tuple[Any, ...], new: Any) -> Any:
 
 
 def _replaced(holder: Any, run: Run) -> Any:
-    """Return the final answer in the form of the first one; data keeps its type."""
+    """Return the final answer in the same form as the first answer; data keeps its type."""
     if isinstance(holder, str):
         return CheckedText.of(run)
     if _completion_text(holder) is not None:

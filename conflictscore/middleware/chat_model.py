@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""Fields whose changes make the model reopen the inner models and the loop."""
+"""If one of these fields changes, the models and the loop are opened again."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",
@@ -265,7 +265,7 @@ class SelfCorrectingChatModel(SettingFields):
 
     def _filling(self, form: AnswerForm) -> Self:
         """Return a copy of this model for a single call that returns structured output."""
-        self._open()  # all copies share what is opened here
+        self._open()  # all copies share the loop opened here
         copy = self.model_copy(update={"cache": False})
         copy._form = form
         return copy

@@ -30,7 +30,7 @@ _NOT_TEXT = frozenset(
 _LEAST_EVIDENCE = 12
 """A tool result with fewer words than this is usually a receipt, a time or a number."""
 _SHARED_TERMS = 2
-"""A short tool result with at least this many terms of the question counts as relevant to it."""
+"""A short tool result with at least this number of the question's terms counts as relevant."""
 _PROSE_WORDS = 40  # a result with more words says more than that nothing was found
 _WORD = re.compile(r"\w+")
 _NOTHING_CHARS = 400  # a search that found nothing says so within this many characters
@@ -250,7 +250,7 @@ def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
 def _speaks_of(message: ToolMessage, question: str) -> bool:
     """Return whether a short result concerns the question.
 
-    The result of a tool that writes never does, since it may just repeat the question.
+    The result of a tool that writes something never counts, since it may just repeat the question.
     """
     shared = telling_terms(str(message.text)) & telling_terms(question)
     return len(shared) >= _SHARED_TERMS and not _writes(message)

@@ -253,7 +253,7 @@ class Capabilities:
             return None
         if self._json_answered:
             working_form = self.style.json_form
-            if style.json_form != working_form:  # found by a different call in the meantime
+            if style.json_form != working_form:  # found by another call meanwhile
                 return style._replace(json_form=working_form)
             if not _withdraws_form(style.json_form, fault, words):
                 return None

@@ -38,7 +38,7 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 def json_texts(text: str) -> list[str] | None:
     """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
-    An object with a single list counts as that list, and an object inside a list as its text.
+    An object with a single list counts as that list. An object inside a list counts as its text.
     Several values in sequence count as a list.
 
     Raises:

@@ -221,7 +221,7 @@ def _one_of(
 
 
 def _mended(body: str) -> Any:
-    """Return the value that json-repair reads; None if it repeats or loses a field of the text."""
+    """Return the value that json-repair reads; None if a field of the text is repeated or lost."""
     open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
     if not body or len(body) > REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
         return None

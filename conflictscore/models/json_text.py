@@ -54,7 +54,7 @@ def bracketed(text: str) -> Iterator[str]:
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """Return the parts between matching outermost brackets, and where an unclosed bracket is."""
+    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
     parts: list[str] = []
     closing_signs: list[str] = []
     begins, in_string = start, False

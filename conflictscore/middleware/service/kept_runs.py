@@ -265,7 +265,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:5], *map(bool, row[5:8]), *row[8:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the stored runs among these ids. Reading them does not count as use."""
+        """Yield the stored runs that have these ids. Reading them does not count as use."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])
@@ -326,7 +326,7 @@ class KeptRuns:
 
 
 def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any]) -> list[Value]:
-    """Return the line of a run in the list, in the order of the table's columns."""
+    """Return a run's row in the list, in the order of the table's columns."""
     status, claims = str(run.get("status", "")), _claims_in(run)
     is_disputed = status in _DISPUTED or any(claim.get("conflicting") for claim in claims)
     question = str(run.get("asked") or run.get("question") or "")
@@ -338,7 +338,7 @@ def _list_row(run_id: str, owner: str, finished_at: int, run: Mapping[str, Any])
         finished_at,
         status,
         str(run.get("checked") or ""),
-        "regenerated-rag",  # the only method of a service
+        "regenerated-rag",  # the only method that a service uses
         int(bool(run.get("flipped"))),
         int(_is_hedged(run)),
         int(is_disputed),
