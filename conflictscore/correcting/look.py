@@ -15,7 +15,7 @@ from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
-from conflictscore.correcting.vote import VoteOutcome, outcome, tallied
+from conflictscore.correcting.vote import VoteOutcome, outcome, tallied, without_agreeing_votes
 from conflictscore.correcting.weigh import weigh
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.records import (
@@ -68,6 +68,8 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         looking.weights,
         yes_no=opposite(passage, looking.question) is not None,
     )
+    if looking.reader.model.is_local and looking.is_labelled_by_embedded:
+        candidates = without_agreeing_votes(candidates, rivals.question)
     vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
     rival = "" if vote.rival is None else candidates[vote.rival].statement
     if vote.kind == "replace" and is_led_to_yes(passage, rival, looking):

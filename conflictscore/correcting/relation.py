@@ -31,7 +31,8 @@ from conflictscore.correcting.own_fact import (
 )
 from conflictscore.correcting.readers import Rival
 from conflictscore.correcting.shown_evidence import evidence_behind, passage_near
-from conflictscore.correcting.things import Thing, told_apart
+from conflictscore.correcting.superseding import says_it_replaces
+from conflictscore.correcting.things import Thing, has_longer_name, told_apart
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
@@ -167,7 +168,12 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     others = [
         document
         for document in others
-        if not holds_only_in_part(document, answer.statement, text, looking.question)
+        if not has_longer_name(document, looking.question, own)
+        # a notice of a new limit may also say until when it holds
+        and (
+            says_it_replaces(document, answer.statement)
+            or not holds_only_in_part(document, answer.statement, text, looking.question)
+        )
     ]
     if not others:
         return _related(answer, Relation.ANOTHER_THING)

@@ -79,6 +79,34 @@ def told_apart(
     return None if own_terms & other_terms else (own_things[0], other_things[0])
 
 
+def has_longer_name(document: Document, question: str, own: Sequence[Document]) -> bool:
+    """Return whether a document is about a thing with a longer name than the question's.
+
+    "The Kite Pro reaches 25 km/h" is not about the Kite. This holds if every mention of the name
+    in the document is followed by a further capitalised word or number that neither the question
+    nor a document of ``own``, which support the claim, has at this place.
+    """
+    name_terms = telling_terms(question)
+    for name in names_in(question.partition(" ")[2])[:1]:
+        further = _words_after(name, document) - name_terms
+        if further and None not in further:
+            return further.isdisjoint(*(_words_after(name, each) for each in own))
+    return False
+
+
+def _words_after(name: str, document: Document) -> frozenset[str | None]:
+    """Return the stems of capitalised words and numbers right after a name; None for no such word.
+
+    The name may be in capitals in a title.
+    """
+    text = f"{document.title}\n{document.text[:_LOOKED_AT]}"
+    pattern = rf"\b{re.escape(name)}\b(?:[ -](?P<further>[A-Z0-9][\w.-]{{0,30}}))?"
+    found = set[str | None]()
+    for match in re.finditer(pattern, text):
+        found |= {*telling_terms(match["further"] or "")} or {None}
+    return frozenset(found)
+
+
 def _things(documents: Iterable[Document], names: str) -> Iterable[Thing]:
     for document in documents:
         yield from things_in(f"{document.title}\n{document.text[:_LOOKED_AT]}", names)

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from conflictscore.metric import worth
 from conflictscore.records import Candidate, ClaimEvidence, EvidenceLabel, Label
+from conflictscore.values import values_beyond
 
 _LEAST_SUPPORT = 0.4  # Minimum P(SUPPORTS) at which a document votes for a statement.
 _LEAST_LEAD = 0.1  # Minimum lead over the P(SUPPORTS) of every other statement.
@@ -102,6 +103,26 @@ def tallied(
             )
         )
     return tuple(candidates)
+
+
+def without_agreeing_votes(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
+    """Ignore the votes for a rival without a value of its own if all its voters support the claim.
+
+    A small reader rewords the claim ("thick ice on the rails made it stop"), and a small labeler
+    supports both wordings. So such a rival is probably the claim in other words.
+    """
+    claim = candidates[0]
+    nothing: dict[str, object] = {"votes": (), "witnesses": 0, "worth": 0.0}
+    return (
+        claim,
+        *(
+            rival.model_copy(update=nothing)
+            if {*rival.votes} <= {*claim.evidence.supports}
+            and not values_beyond(rival.statement, f"{question}\n{claim.statement}")
+            else rival
+            for rival in candidates[1:]
+        ),
+    )
 
 
 def outcome(

@@ -8,7 +8,7 @@ from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.relation import read_relations
 from conflictscore.correcting.telling import hedged, told_evidence
-from conflictscore.correcting.things import told_apart
+from conflictscore.correcting.things import has_longer_name, told_apart
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import (
@@ -205,3 +205,24 @@ def test_documents_tell_their_thing_beside_its_name() -> None:
     assert ("mill" in apart[0].words, "school" in apart[1].words) == (True, True)
     assert told_apart([own], [own], names) is None
     assert told_apart([own], documents_with("Osk Hall opened late."), names) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "longer"),
+    [
+        ("The Kite Pro reaches 25 km/h.", "Kite e-scooter: 20 km/h", True),
+        ("The Kite 2 reaches 25 km/h.", "Kite e-scooter: 20 km/h", True),
+        ("The Kite reaches 25 km/h.", "Kite e-scooter: 20 km/h", False),
+        ("Kite E-Scooter: 25 km/h.", "Kite e-scooter: 20 km/h", False),
+        ("The Kite Pro is newer. The Kite reaches 25 km/h.", "Kite: 20 km/h", False),
+        ("The Kite Pro reaches 25 km/h.", "The Kite Pro reaches 20 km/h.", False),
+        ("It reaches 25 km/h.", "Kite: 20 km/h", False),
+    ],
+)
+def test_a_document_whose_thing_has_a_longer_name_is_about_another_thing(
+    text: str, own: str, longer: bool
+) -> None:
+    [document, other] = documents_with(text, own)
+
+    question = "How fast is the Kite e-scooter?"
+    assert has_longer_name(document, question, [other]) is longer

@@ -53,6 +53,14 @@ async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
     [
         (CLAIM, RIVAL, (OLD, NEW), "+-", "replace"),
         (CLAIM, RIVAL, (OLD, "The Osk rate: 380 euros."), "+-", "hedge"),
+        (
+            CLAIM,
+            RIVAL,
+            (OLD, "The Osk rate is 380 euros until the work ends. The rate instead of 320."),
+            "+-",
+            "replace",
+        ),
+        (CLAIM, RIVAL, (OLD, "The Osk rate is 380 euros until the work ends."), "+-", "keep"),
         (RIVAL, CLAIM, (NEW, OLD, "The Osk rate is 320 euros."), "+--", "keep"),
         (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", NEW), "++-", "hedge"),
         (CLAIM, RIVAL, (OLD, "Osk rate of 320 euros.", "The Osk rate: 380 euros."), "++-", "keep"),

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conflictscore.correcting.vote import VoteOutcome, outcome, tallied, votes_of
+from conflictscore.correcting.vote import (
+    VoteOutcome,
+    outcome,
+    tallied,
+    votes_of,
+    without_agreeing_votes,
+)
 from tests.correcting.helpers import likely
 from tests.nodes.steps import claim_with
 
@@ -91,3 +97,25 @@ def test_nothing_is_replaced_without_two_witnesses_and_a_lead(
         assert other.witnesses >= 2 > own.witnesses
         assert other.against <= other.worth
         assert set(other.votes) & set(gave)
+
+
+@pytest.mark.parametrize(
+    ("rival", "sides", "votes"),
+    [
+        ("Ice on the rails made it stop.", "+0", ()),
+        ("A wire in the switch was broken.", "0+", (2,)),
+        ("It stopped 40 minutes late.", "+0", (1,)),
+    ],
+    ids=["the claim in other words", "another cause", "a value of its own"],
+)
+def test_a_rival_that_only_documents_for_the_claim_back_is_the_claim_in_other_words(
+    rival: str, sides: str, votes: tuple[int, ...]
+) -> None:
+    statements = [claim_with("+-", "It stopped because of ice."), claim_with(sides, rival)]
+    candidates = tallied(statements, [(), (1, 2)])
+
+    own, other = without_agreeing_votes(candidates, "Why did it stop?")
+
+    assert own == candidates[0]
+    assert other.votes == votes
+    assert (other.witnesses, other.worth) == (len(votes), float(len(votes)))
