@@ -12,7 +12,7 @@ from conflictscore.answering.declining import asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
-from conflictscore.correcting.rivals import is_led_to_yes, labelled, rivals_of
+from conflictscore.correcting.rivals import Rivals, is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import VoteOutcome, outcome, tallied, without_agreeing_votes
@@ -61,19 +61,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             why=f"{_if_refuted(claim)}No question for this claim was found, so no document was"
             " asked.",
         )
-    candidates = tallied(
-        rivals.evidence,
-        rivals.given_by,
-        looking.duplicates,
-        looking.weights,
-        yes_no=opposite(passage, looking.question) is not None,
-    )
-    if looking.reader.model.is_local and looking.is_labelled_by_embedded:
-        candidates = without_agreeing_votes(candidates, rivals.question)
-    vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
-    rival = "" if vote.rival is None else candidates[vote.rival].statement
-    if vote.kind == "replace" and is_led_to_yes(passage, rival, looking):
-        vote = vote._replace(kind="open")
+    candidates, vote = _vote_on(rivals, passage, looking)
     is_corrected = await _is_corrected(vote, candidates, looking)
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)
     if weighing is not None and weighing.chosen == 0:
@@ -93,6 +81,26 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         update = {"decision": "keep", "outcome": LookOutcome.ANOTHER_THING, "why": why}
         return decided.model_copy(update=update)
     return decided
+
+
+def _vote_on(
+    rivals: Rivals, passage: str, looking: Looking
+) -> tuple[tuple[Candidate, ...], VoteOutcome]:
+    """Return the claim and its rivals with their votes, and the outcome of the vote."""
+    candidates = tallied(
+        rivals.evidence,
+        rivals.given_by,
+        looking.duplicates,
+        looking.weights,
+        yes_no=opposite(passage, looking.question) is not None,
+    )
+    if looking.reader.model.is_local and looking.is_labelled_by_embedded:
+        candidates = without_agreeing_votes(candidates, rivals.question)
+    vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
+    rival = "" if vote.rival is None else candidates[vote.rival].statement
+    if vote.kind == "replace" and is_led_to_yes(passage, rival, looking):
+        vote = vote._replace(kind="open")
+    return candidates, vote
 
 
 async def _look_by_wording(

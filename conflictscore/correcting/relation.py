@@ -165,16 +165,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     ]
     if not others:
         return _related(answer, Relation.NOTHING)
-    others = [
-        document
-        for document in others
-        if not has_longer_name(document, looking.question, own)
-        # a notice of a new limit may also say until when it holds
-        and (
-            says_it_replaces(document, answer.statement)
-            or not holds_only_in_part(document, answer.statement, text, looking.question)
-        )
-    ]
+    others = [each for each in others if _is_of_the_thing(each, answer, text, own, looking)]
     if not others:
         return _related(answer, Relation.ANOTHER_THING)
     apart: tuple[Thing, Thing] | None = told_apart(own, others, f"{question}\n{text}")
@@ -184,6 +175,22 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
     own_thing, other_thing = apart
     return _related(
         answer, Relation.ANOTHER_THING, thing=other_thing.words, own_thing=own_thing.words
+    )
+
+
+def _is_of_the_thing(
+    document: Document,
+    answer: Rival,
+    claim: str,
+    own: Sequence[Document],
+    looking: Looking,
+) -> bool:
+    """Return whether a document gives its answer for the claim's own thing, and in general."""
+    if has_longer_name(document, looking.question, own):
+        return False
+    # a notice of a new limit may also say until when it holds
+    return says_it_replaces(document, answer.statement) or not holds_only_in_part(
+        document, answer.statement, claim, looking.question
     )
 
 
