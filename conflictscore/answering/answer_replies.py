@@ -150,6 +150,7 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
     if _MARK.search(passage):
         return text
     rest = _without_copies(text, {folded(each) for each in (passage, *shown, "")})
+    # a single block, which has two delimiters, may be the new passage in the delimiters of the old
     if not rest and len(_MARK.findall(text)) > 2:
         raise ValueError("it only repeated texts of the request")
     text = rest or text

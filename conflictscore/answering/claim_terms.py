@@ -129,6 +129,7 @@ def telling_words(text: str) -> Iterator[str]:
     """
     for term in terms_in(_NUMBER.sub(" ", text)):
         is_number = term in _NUMBER_WORDS and term not in _ALSO_PLACES
+        # single letters say little: they are initials, options or units
         if len(term) > 1 and not is_number and term not in _UNINFORMATIVE:
             yield stem_of(term)
 

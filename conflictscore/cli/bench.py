@@ -47,6 +47,7 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
     def run(**settings: Any) -> None:
         _run(benchmark_entry, settings)
 
+    # the description of the data begins with the name of the file
     file = benchmark_entry.data.split()[0].rstrip(",;:")
     examples = benchmark_entry.examples or (
         f"bench {benchmark_entry.name} --data {file} --sample 20 --methods all",

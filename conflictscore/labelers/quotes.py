@@ -45,6 +45,7 @@ def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     whole = quote.strip(_ENDS)
     if not whole:
         return ()
+    # the exact quotation first: full stops at its ends, or an omission mark, may be in the document
     attempts = ([quote.strip()], [whole], [part.strip(_ENDS) for part in _LEFT_OUT.split(whole)])
     return next(filter(None, (_in_order(parts, text) for parts in attempts)), ())
 

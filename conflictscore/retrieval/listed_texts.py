@@ -8,7 +8,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-# A Markdown heading of levels 1 to 4.
+# A Markdown heading of levels 1 to 4; deeper ones are inside a result.
 _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 # Items such as "1. Title: text" and "- Title: text".
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
@@ -61,8 +61,9 @@ def _table(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
 def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
     """Yield the rows below a header, split at commas, tabs or semicolons."""
     head, _, rest = text.strip().partition("\n")
-    delimiter = next((each for each in _DELIMITERS if each in head), None)
-    if delimiter is None or not rest:
+    # a name of a column may contain another sign, as in "title<tab>text, in full"
+    delimiter = max(_DELIMITERS, key=head.count)
+    if delimiter not in head or not rest:
         return
     try:
         [names] = csv.reader([head], delimiter=delimiter)

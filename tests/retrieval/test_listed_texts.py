@@ -110,3 +110,11 @@ def test_the_names_of_columns_may_be_quoted() -> None:
     assert [document.text for document in documents] == [
         f"{title}\n{text}" for title, text in FOUND
     ]
+
+
+def test_a_table_with_tabs_may_have_commas_in_the_names_of_its_columns() -> None:
+    head, *rows = [("title", "source, year", "text")] + [(t, "Log, 1874", x) for t, x in FOUND]
+    table = "\n".join("\t".join(row) for row in (head, *rows))
+    texts = [document.text for document in read(table)]
+    assert len(texts) == len(FOUND)
+    assert all(found in text for (_, found), text in zip(FOUND, texts, strict=True))

@@ -116,7 +116,10 @@ class _ResponseFormat(BaseModel):
 
 
 class _Body(_Fields):
-    """The fields of OpenAI's chat completions, and common fields of open-source servers."""
+    """The fields of OpenAI's chat completions, and common fields of open-source servers.
+
+    If OpenAI's API has a range for a field, such as 0 to 2 for ``temperature``, it applies here.
+    """
 
     model: Annotated[str, Field(min_length=1)]
     messages: Annotated[list[_Message], Field(min_length=1)]

@@ -177,6 +177,7 @@ def _shown_parts(group: _Part) -> list[_Part]:
         if each.get_content_type() == "text/html" or each.get_content_maintype() == "multipart"
     ]
     plain = [each for each in parts if each.get_content_type() == "text/plain"]
+    # programs write the versions from plain to rich, so the last one of a kind is the best
     return [*reversed(laid_out), *reversed(plain)] or parts[-1:]
 
 
@@ -202,7 +203,8 @@ def _decoded_part(part: bytes | str, charset: str | None) -> str:
     if isinstance(part, str):
         part = part.encode("utf-8", "surrogateescape")
     try:
-        return decode(part, charset or "windows-1252").text  # the bytes are not UTF-8
+        # an undeclared encoding is taken for windows-1252 unless the bytes are valid UTF-8
+        return decode(part, charset or "windows-1252").text
     except UnreadableError:
         return part.decode("utf-8", "replace")
 

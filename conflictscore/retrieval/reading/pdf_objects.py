@@ -132,7 +132,7 @@ class PageObjects:
             left, bottom, right, top = area
             self.vertical += [Area(x, bottom, x, top) for x in (left, right)]
             self.horizontal += [Area(left, y, right, y) for y in (bottom, top)]
-            return False
+            return False  # it may also be filled, and cover text
         elif min(width, height) > _THIN and len(self.shapes) < _MOST_SHAPES:
             self.shapes.append(Shape(area, self._calls.count_points(path)))
             return False
@@ -141,7 +141,7 @@ class PageObjects:
         return True
 
     def _is_frame(self, path: int) -> bool:
-        """Whether a path is drawn as a line around a rectangle."""
+        """Whether a path is drawn as a line around a rectangle: four sides and a starting point."""
         is_drawn = self._calls.draw_mode(path, self._number_places[0], self._number_places[1])
         return bool(is_drawn and self._numbers[1] and self._calls.count_points(path) <= 5)
 
@@ -178,7 +178,7 @@ def pictures(
     whole: list[Area] = []
     for image in sorted(images, key=lambda area: (area.left, -area.top)):
         last = whole[-1] if whole else None
-        # some programs store a tall picture as strips, one below another
+        # some programs store a tall picture as strips, one below another, with equal left edges
         if last and abs(last.left - image.left) < 1 and abs(last.bottom - image.top) < _TOUCHING:
             whole[-1] = last._replace(bottom=image.bottom)
         else:

@@ -23,6 +23,7 @@ class BenchProgress(CountBar, Listener):
         """If the step that has just ended failed, print why."""
         if record.error is not None:
             reason = one_line(record.error)
+            # a long id would leave no room for the reason
             where = f"{one_line(record.question, 40)}, {record.step}"
             self.fail(reason, f"{where} failed: {reason}")
 

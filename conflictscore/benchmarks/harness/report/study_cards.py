@@ -130,6 +130,7 @@ def _pooled_card(
         for name, run in pair.runs.items():
             faint.add(len(rows))
             cells = (run.difference.n, run.corrected, run.harmed, *difference_cells(run.difference))
+            # runs have long names; 20 characters keep the table within a terminal's width
             rows.append((f"  {one_line(name, 20)}", *cells, p_value(run.p_value), None))
     return card_of(
         f"Pooled against {against}, by question: {one_line(measure)}",
