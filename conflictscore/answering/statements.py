@@ -131,8 +131,8 @@ def _outside(statement: str, question: str) -> frozenset[str]:
 def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[int, int] | None:
     """Return the span of the only name or number with which a statement answers a question.
 
-    Return None if it gives no name or number, or several, as in "by Ida Reeve in 1871". If
-    ``alone`` is true, the statement must consist of nothing else, as in "By Ada Lowe."
+    Return None if the statement gives no name or number, or several, as in "by Ida Reeve in 1871".
+    If ``alone`` is true, the statement must consist of nothing else, as in "By Ada Lowe."
     """
     question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]

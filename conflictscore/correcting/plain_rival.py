@@ -2,7 +2,7 @@
 
 If a sentence of a document says "Adults take 50 mg", and the claim says "Adults take 50 g", the
 sentence itself is what the document says instead. Embedded models are too small to be trusted with
-such a difference, and here no model is needed to see it. The rules are strict, since spoiling a
+such a difference. Here, a comparison of words suffices. The rules are strict, since spoiling a
 correct answer is worse than leaving a wrong one. When in doubt, no plain rival is assumed, and the
 documents are queried as usual.
 """

@@ -12,8 +12,8 @@ from conflictscore.retrieval.providers import DEFAULT_ORDER, PROVIDERS, configur
 from conflictscore.retrieval.token_windows import LEAST_TOKENS
 from conflictscore.threads import off_loop
 
-# The documents of the CONFLICTS benchmark are all shorter, so none of them is cut. When longer
-# documents are cut to this length, some answers are lost (docs/findings/retrieval.md).
+# All documents of the CONFLICTS benchmark are shorter than this, so none of them is cut. When
+# longer documents are cut to this length, some answers are lost (docs/findings/retrieval.md).
 PASSAGE_TOKENS = 512
 
 

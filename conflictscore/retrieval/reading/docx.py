@@ -1,8 +1,8 @@
 """Reads the text of a Word file (.docx) as Word shows it.
 
 This module reads the body element by element, since the available libraries lose parts of the text.
-We tried them on 16 small test files, each with one kind of markup. python-docx read 2 files
-correctly, mammoth 10, markitdown 11 and docx2python 13.
+We tried four libraries on 16 small test files, each with one kind of markup. python-docx read 2
+files correctly, mammoth 10, markitdown 11 and docx2python 13.
 """
 
 import re

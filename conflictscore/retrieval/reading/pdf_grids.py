@@ -337,7 +337,7 @@ class _Groups:
         self._parents = [*range(count)]
 
     def of(self, number: int) -> int:
-        """Return the number that represents a group."""
+        """Return the number that represents the group of a number."""
         while self._parents[number] != number:
             self._parents[number] = self._parents[self._parents[number]]
             number = self._parents[number]

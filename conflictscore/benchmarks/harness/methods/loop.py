@@ -17,8 +17,8 @@ async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
     question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
-    # the usage when the last permitted answer was given, from which the cost of checking that
-    # answer is computed; empty if the loop ended earlier
+    # The usage up to the last permitted answer; empty if the loop ended before that answer. The
+    # cost of checking the answer is computed from this usage.
     at_last: list[Mapping[str, Usage]] = []
     with asker.usage() as usage_by_model:
 
