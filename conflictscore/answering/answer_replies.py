@@ -24,7 +24,7 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300  # maximum characters of a query; a longer text is not a query
+_QUERY_CHARS = 300  # Maximum number of characters in a query; a longer text is not a query.
 
 # Words about the task, such as "the new passage"; "the passage of time" is about the world.
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)

@@ -53,7 +53,7 @@ from conflictscore.records.examined import quoted
 from conflictscore.scripts import fold, words_in
 
 _MOST_LOOSE = 1  # Maximum informative words in a refusal, apart from the usual ones.
-_WORDS_OF_A_VALUE = 3  # Minimum words of a JSON value that may state something by itself.
+_WORDS_OF_A_VALUE = 3  # Minimum number of words in a JSON value that may state something.
 
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.

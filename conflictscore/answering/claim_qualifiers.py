@@ -42,7 +42,7 @@ _ANYWHERE = [re.compile(rf"\b(?:{phrase})\b") for phrase in _PHRASES]
 _ANY_BOUND = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
 _PER = re.compile(r"(?:\bper |/)(?P<unit>[^\W\d_]{2,20})\b")
 _DENYING = ("non", "dis", "un", "in", "im", "ir")
-_LEAST_REST = 4  # minimum letters of a word after a negating prefix
+_LEAST_REST = 4  # Minimum number of letters in a word after a negating prefix.
 
 
 class Qualifiers(NamedTuple):

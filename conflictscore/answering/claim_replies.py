@@ -38,8 +38,8 @@ _LABEL = re.compile(r"\*\*(?P<label>[^*:\uff1a]{1,60})(?:[:\uff1a]\*\*|\*\*\s?[:
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL_WORDS = 3  # maximum number of words of a label to remove
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
-"""Minimum letters that two forms of a word share at the start, and maximum letters that may follow
-in each: "opening" and "opened" qualify, "internal" and "international" do not."""
+"""Two forms of a word share at least this many letters at the start, and at most this many follow in
+each: "opening" and "opened" qualify, "internal" and "international" do not."""
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
@@ -267,7 +267,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
 
 
 def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str]) -> bool:
-    """Return whether a line has no word of the answer, but most words of every other line are."""
+    """Return whether the answer has no word of a line, but most words of every other line."""
     return bool(words) and not _share(line, words) and all(_share(o, words) >= _OWN for o in others)
 
 

@@ -30,7 +30,7 @@ from conflictscore.scripts import fold
 _NEAREST = 2  # maximum neighbouring words that may share a word's role, as the parts of a name do
 # German articles of objects, which may also come first ("Den Hund biss die Katze").
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
-_MOST_WORDS = 80  # maximum words of a text to compare; longer sentences are lists
+_MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )

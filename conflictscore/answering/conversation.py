@@ -23,7 +23,7 @@ from conflictscore.tokens import count_tokens
 _LEAST_TOKENS = 128  # Room for a full question, even if the original is only "And in 1931?"
 _MOST_TOKENS = 1024  # Stops a model that repeats itself.
 _TOKENS_PER_TOKEN = 2
-"""Maximum reply tokens per token of the question.
+"""Maximum number of reply tokens per token of the question.
 
 A rewritten question is somewhat longer than the original; a reply that exceeds this limit is not a
 question.

@@ -18,7 +18,7 @@ from conflictscore.threads import at_once
 
 _A_REQUEST = 40  # Values per request, so that a reply has at most about 2,500 tokens.
 _MOST_VALUES = 400  # Maximum values of an answer: at most 10 requests.
-_VALUE_CHARS = 2000  # Maximum characters of a value to show.
+_VALUE_CHARS = 2000  # Maximum number of characters of a value to show.
 
 # Reply tokens: a fixed number, plus a number for each value and half a token per character.
 _TOKENS, _TOKENS_A_VALUE = 64, 60

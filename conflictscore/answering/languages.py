@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from conflictscore.scripts import word_set
 
-_LOOKED_AT = 2000  # maximum characters read to recognise the language of a text, to save time
+_LOOKED_AT = 2000  # Number of characters that are read to recognise a language, to save time.
 
 
 class Language(NamedTuple):

@@ -76,7 +76,7 @@ _PRONOUN = re.compile(
     r"(?:it|he|she|they|this|these|those|es|er|sie|dies|il|elle|ils|elles|cela|ello|\u00e9l|ella)\b",
     re.IGNORECASE,
 )
-_LEAST_WORDS = 3  # Minimum words of a reported statement.
+_LEAST_WORDS = 3  # Minimum number of words in a reported statement.
 _NESTED = 3  # "The answer says that the passage states that …"
 _ENDS = " \t\n'\"\u201c\u201d\u00bb\u00ab"
 

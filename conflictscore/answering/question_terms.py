@@ -16,8 +16,8 @@ from conflictscore.answering.word_lists import STEM
 from conflictscore.scripts import word_set
 
 _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
-_MOST_COMPARED = 2000  # Maximum characters of a statement to read, to keep the time linear.
-_MOST_MATCHED = 80  # Maximum words of a statement; comparing two statements takes quadratic time.
+_MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
+_MOST_MATCHED = 80  # Maximum number of words to compare; a comparison takes quadratic time.
 _WORD = re.compile(r"\w+")
 # Words by which a question asks for the present state.
 _CURRENT = re.compile(

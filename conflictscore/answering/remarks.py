@@ -26,13 +26,16 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")
 _CLAUSE = re.compile(r"[^,;:()\u2013\u2014]*[,;:()\u2013\u2014]|[^,;:()\u2013\u2014]+$")
 _WORD = re.compile(r"[^\W_][\w'\u2019-]*")
 _MOST_WORDS = 16
-"""Maximum words in a clause about what the documents do not say.
+"""Maximum number of words in a clause about what the documents do not say.
 
 A longer clause also says something else. The limit was chosen by hand.
 """
 _MOST_CLOSING_WORDS = 24
-"""Maximum words in a sentence that offers further help, which may have two clauses ("If you have
-more questions, feel free to ask"); chosen by hand."""
+"""Maximum number of words in a sentence that offers further help.
+
+The sentence may have two clauses ("If you have more questions, feel free to ask"). The limit was
+chosen by hand.
+"""
 # Words that say that a source does not mention something.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"

@@ -14,7 +14,7 @@ from conflictscore.answering.word_lists import STEM
 from conflictscore.directions import DIRECTIONS
 from conflictscore.scripts import word_set
 
-_MOST_COMPARED = 2000  # maximum characters of a statement to read, to keep the time linear
+_MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
 
 # Words between a verb and its preposition that play no role themselves.
 _PASSED_OVER = word_set(

@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"\w+")
 _SMALL = 20
 """Largest number that is often written as a word, so a document need not contain its digits."""
-_MOST_COMPARED = 2000  # maximum characters of a statement to read; sentences are far shorter
+_MOST_COMPARED = 2000  # Number of characters of a statement to read; sentences are far shorter.
 _OF_A_DOCUMENT = (
     r"\b(?:document|text|passage|source|article|excerpt|material|page|report|information)s?\b"
 )

@@ -23,8 +23,8 @@ from conflictscore.labelers.nli.word_for_word import sentences_of
 from conflictscore.records import Document
 from conflictscore.values import StatedValue, all_values_in, values_in
 
-# Maximum characters of a document to search. In a longer text, words of the question also occur by
-# chance, far from the fact.
+# Maximum number of characters of a document to search. In a longer text, words of the question
+# also occur by chance, far from the fact.
 _LOOKED_AT = 2000
 _ROUNDED = 0.05
 """Maximum relative difference between a quantity and its rounded value; chosen by hand."""

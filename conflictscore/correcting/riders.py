@@ -18,13 +18,13 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.scripts import word_set
 
-_QUESTION_CHARS = 2000  # Maximum characters of a question to read.
-_ENUMERATED_WORDS = 2  # Maximum words of a list item, such as "dark blue" in "red and dark blue".
-_ENUMERATED_CHARS = 24  # Maximum characters of such a list item.
-_UNSPACED_CHARS = 6  # Maximum characters of a list item in a script without spaces between words.
+_QUESTION_CHARS = 2000  # Maximum number of characters of a question to read.
+_ENUMERATED_WORDS = 2  # Maximum number of words in a list item, such as "dark blue".
+_ENUMERATED_CHARS = 24  # Maximum number of characters in such a list item.
+_UNSPACED_CHARS = 6  # Maximum number of characters in a list item in a script without spaces.
 _UNSPACED = re.compile("[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _TITLE_WORDS = 6  # A longer title is likely to be a statement.
-_UNSPACED_TITLE = 4  # Maximum characters of a title in a script without spaces between words.
+_UNSPACED_TITLE = 4  # Maximum number of characters in a title in a script without spaces.
 _PARENTHESIS = re.compile(
     "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
 )

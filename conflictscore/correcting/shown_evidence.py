@@ -14,7 +14,7 @@ from conflictscore.records import (
     Label,
 )
 
-_MOST_DOCUMENTS = 4  # maximum documents shown for a side; more might persuade by their number alone
+_MOST_DOCUMENTS = 4  # Maximum number of documents per side; more might persuade by number alone.
 _SHOWN_CHARS = 900
 """Number of characters of a document to show: enough to explain an error and to correct it."""
 

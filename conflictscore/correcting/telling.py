@@ -29,9 +29,9 @@ from conflictscore.records import (
 )
 from conflictscore.values import dimensions_in, values_in
 
-_NAME_CHARS = 70  # Maximum characters of a document's name to show.
+_NAME_CHARS = 70  # Maximum number of characters of a document's name to show.
 _MOST_NAMES = 3  # Documents named for each side; with more, the sentence would be hard to read.
-_SHORT_TAIL = 2  # Maximum words after a value to repeat with it, if the first is a unit.
+_SHORT_TAIL = 2  # Maximum number of words repeated after a value, if the first is a unit.
 
 # The words of a name before a position, as in "the Golden Gate" before "Bridge". The first word of
 # a sentence does not count, since it has a capital anyway.

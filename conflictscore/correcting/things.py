@@ -26,8 +26,8 @@ _NAME = re.compile(
     r"[A-Z\u00c0-\u00de][\w'\u2019.-]*"
     r"(?: (?:(?:of|the|and|de|la|von|van|for) )?[A-Z0-9][\w'\u2019.-]*)*"
 )
-_MOST_WORDS = 8  # Maximum words of a description; a longer one would read like a sentence.
-_MOST_NAMES = 4  # Maximum names to search for; each name requires a separate search.
+_MOST_WORDS = 8  # Maximum number of words in a description; a longer one reads like a sentence.
+_MOST_NAMES = 4  # Maximum number of names to search for; each needs a separate search.
 
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _WORDS = r"(?P<words>[^\n.;:()\[\]|]{3,140})"

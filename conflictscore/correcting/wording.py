@@ -23,7 +23,7 @@ from conflictscore.values import StatedValue, values_in
 
 # Words and single signs.
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MOST_TOKENS = 80  # maximum tokens of a statement to compare; a comparison takes quadratic time
+_MOST_TOKENS = 80  # Maximum number of tokens to compare; a comparison takes quadratic time.
 _MOST_CHARS = 400
 """Maximum length, in characters, of a span to search for.
 
@@ -126,7 +126,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 def _differing_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
-    """Return the values of claim and rival, if just one value differs and they otherwise agree."""
+    """Return the values of the claim and the rival if their texts differ in just that value."""
     claim_values, rival_values = values_in(claim), values_in(rival)
     only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
     only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
@@ -198,7 +198,7 @@ def _only_place(old: str, text: str) -> tuple[int, int] | None:
 
 
 def _differing(claim: str, rival: str) -> tuple[str, str] | None:
-    """Return the words that differ in claim and rival, if they form one span in each; else None."""
+    """Return the differing words of claim and rival if they form one span in each; else None."""
     texts = claim.strip(ENDS), rival.strip(ENDS)
     claim_spans, rival_spans = ([match.span() for match in _TOKEN.finditer(t)] for t in texts)
     if not all(0 < len(spans) <= _MOST_TOKENS for spans in (claim_spans, rival_spans)):

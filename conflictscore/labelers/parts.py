@@ -16,10 +16,13 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.threads import at_once
 
 MOST_PARTS = 4
-"""Maximum parts of a document that are read; each part costs one call per claim or batch."""
+"""Maximum number of parts of a document to read; each costs one call per claim or batch."""
 _TITLE_CHARS = 300
-"""Maximum characters of a title that is shown with each part of a document. Titles come from pages,
-so a longer one could fill every prompt."""
+"""Maximum length of a document's title, in characters.
+
+The title is shown with each part of the document. Titles come from pages, so a longer one could fill
+every prompt.
+"""
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 
 Fit = Callable[[Document, Choose | None], Fitted]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FEWEST_WINDOWS = 6
 """A window uses at most one sixth of the token budget, so that windows from several places fit."""
-_MOST_TOKENS = 384  # maximum tokens in a window; a larger budget shows more windows instead
+_MOST_TOKENS = 384  # Maximum number of tokens in a window; a larger budget shows more windows.
 _OVERLAP = 4
 """Each window overlaps the previous one by a quarter, so that a sentence at the boundary is
 complete in one of the two windows."""

@@ -41,13 +41,13 @@ ROWS_AT_ONCE: Final = 4
 (16), since all workers call the same endpoint.
 """
 _BLOCKS_A_WORKER: Final = 8
-"""Minimum blocks per worker.
+"""Minimum number of blocks per worker.
 
 If each worker has several blocks, all workers finish at about the same time.
 """
 _SMALLEST_BLOCK: Final = 1 << 12  # bytes; for smaller blocks, Ray's overhead would exceed the work
 _LARGEST_BLOCK: Final = 1 << 18
-"""Maximum bytes of a block. If a worker dies, the rows of its block are scored again."""
+"""Maximum size of a block, in bytes. If a worker dies, the rows of its block are scored again."""
 _RETRIES: Final = 1
 """Number of times that a block is given to another worker after its worker died."""
 

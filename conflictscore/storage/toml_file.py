@@ -8,7 +8,10 @@ from typing import Any
 from conflictscore.errors import InputError
 
 _MOST_BYTES = 1_000_000
-"""Maximum bytes of a file. People write far less, and tomllib takes seconds per megabyte."""
+"""Maximum size of a file, in bytes.
+
+People write far less, and tomllib takes seconds per megabyte.
+"""
 # A part of a dotted key, and the dot after it.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")

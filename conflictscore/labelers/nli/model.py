@@ -75,7 +75,7 @@ def resolve(model: str | Path | None) -> Path:
 
 
 def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
-    """Read the label of each output, in order, and the maximum tokens of a claim with its premise.
+    """Read the label of each output, in order, and the maximum length of a pair, in tokens.
 
     The order of labels differs between models, so it is never guessed.
     """

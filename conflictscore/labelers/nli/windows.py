@@ -78,7 +78,7 @@ class Premises(NamedTuple):
 
 
 def premise_tokens(claim_tokens: int, pair_tokens: int, marks: int) -> int:
-    """Return the maximum tokens of a premise that fits into a pair with the claim."""
+    """Return the maximum length, in tokens, of a premise that is paired with the claim."""
     return max(pair_tokens - marks - max(claim_tokens, _CLAIM_TOKENS), _PREMISE_TOKENS)
 
 
@@ -150,7 +150,7 @@ def premises(document: Document, size: int, vocabulary: Vocabulary, claim: str =
 
     Args:
         document: The document; its text, title and metadata ``date`` are used.
-        size: Maximum tokens of a premise.
+        size: Maximum length of a premise, in tokens.
         vocabulary: A vocabulary that counts tokens in the same way as the model.
         claim: The claim; if there are too many windows, those nearest to the claim are read.
     """

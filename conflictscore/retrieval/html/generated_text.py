@@ -77,8 +77,8 @@ _ICON_FONTS = (
 )
 # Unicode's private use area, in which icon fonts draw pictures.
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
-_LONGEST = 200  # Maximum characters inserted for a rule; a hostile page may draw any number.
-_MOST_PARTS = 30  # Maximum parts of one value of "content"; limits the work on a hostile page.
+_LONGEST = 200  # Maximum number of characters inserted for a rule; a hostile page may draw more.
+_MOST_PARTS = 30  # Maximum number of parts in a value of "content"; a hostile page may have more.
 _DEEPEST = 50  # Maximum nesting depth of counters; limits the work on a hostile page.
 
 

@@ -24,7 +24,7 @@ BUILT_IN = {
 """Format codes that files refer to by number. Numbers 14 and 22 depend on the reader's settings.
 Numbers 27 to 36 and 50 to 58 depend on the language of an East Asian Excel. A number is included if
 it means a date in all these languages, or a time in all of them."""
-_LONGEST_CODE = 500  # maximum characters of a format code that are read; Excel allows about 250
+_LONGEST_CODE = 500  # Number of characters of a format code to read; Excel allows about 250.
 _OWN_DATE = re.compile(r"\[\$-f[48]00\]", re.IGNORECASE)
 """Matches the code for a date or time in the format of the reader's system."""
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
