@@ -38,8 +38,8 @@ _LABEL = re.compile(r"\*\*(?P<label>[^*:\uff1a]{1,60})(?:[:\uff1a]\*\*|\*\*\s?[:
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL_WORDS = 3  # maximum number of words of a label to remove
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
-"""Two forms of a word share at least this many letters at the start, and at most this many follow in
-each: "opening" and "opened" qualify, "internal" and "international" do not."""
+"""Two forms of a word share at least the first number of letters at the start, and each ends in at
+most the second: "opening" and "opened" qualify, "internal" and "international" do not."""
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
@@ -241,7 +241,7 @@ def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[
 def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """Remove closing remarks to the reader from the lines of a list.
 
-    Such a line shares almost no words with the answer. Moreover, a blank line precedes it, or it
+    Such a line shares almost no words with the answer, and it either follows a blank line or
     addresses the reader.
     """
     shares = [_share(line, words) for line in lines] if words else []

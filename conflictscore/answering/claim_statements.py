@@ -21,7 +21,7 @@ _LOOSE_IN_A_ROW = 2
 """Number of consecutive missing words that state something. A single missing word merely connects
 words of a claim.
 """
-MOST_OF_A_LABEL = 4  # maximum informative words that need no claim in a heading or a question
+MOST_OF_A_LABEL = 4  # Maximum number of informative words in an unclaimed heading or question.
 _PRESUMING = re.compile(
     r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"
     r"|pourquoi|por qu\u00e9|perch\u00e9)\b",

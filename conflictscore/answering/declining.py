@@ -200,7 +200,7 @@ _TAG = re.compile(
     r"|ikke sant|prawda|не так ли|правда|对吗|对吧)\s?[?\uff1f]$",
     re.IGNORECASE,
 )
-# Full stops of all scripts. Closing quotation marks and Markdown may follow them.
+# Full stops of all scripts, perhaps followed by closing quotation marks and Markdown.
 _SENTENCE_END = re.compile(r"(?<=[.!?;؟])[\"”»)*_]{0,3}\s+|(?<=[。\uff01\uff1f\uff1b।])|\n+")
 # Words after which a refusal continues with a statement. Words with a different meaning in another
 # language (Dutch "men" in "how many men died") must follow a comma or a negation.

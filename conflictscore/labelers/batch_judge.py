@@ -82,7 +82,7 @@ SCHEMA = {
     **_object({VERDICTS: {"type": "array", "items": _object(_VERDICT)}}),
 }
 """The schema of a reply. The schema is the same for all calls, since servers cache schemas and a
-new schema is costly. So it does not list the ids; they are checked here instead.
+new schema is costly. The schema therefore does not list the ids, which are checked here instead.
 """
 BRIEF_SCHEMA = {
     "title": "evidence_labels",

@@ -20,8 +20,8 @@ MOST_PARTS = 4
 _TITLE_CHARS = 300
 """Maximum length of a document's title, in characters.
 
-The title is shown with each part of the document. Titles come from pages, so a longer one could fill
-every prompt.
+The title is shown with each part of the document. Titles come from pages, so a longer one could
+fill every prompt.
 """
 _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 

@@ -81,8 +81,8 @@ class PooledPair(Record):
     needed: int | None = None
     """The number of questions with which a study has an 80 % chance of showing the difference.
 
-    The number is computed for a paired t-test of the questions' means. The study is assumed to have
-    as many runs as this one. The number is None if the difference is already significant, or if no
+    The number is computed for a paired t-test of the questions' means, and for as many runs as in
+    the present study. The number is None if the difference is already significant, or if no
     more questions are needed.
     """
 
