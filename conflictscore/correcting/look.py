@@ -97,9 +97,18 @@ def _vote_on(
     if looking.reader.model.is_local and looking.is_labelled_by_embedded:
         candidates = without_agreeing_votes(candidates, rivals.question)
     vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
-    rival = "" if vote.rival is None else candidates[vote.rival].statement
-    if vote.kind == "replace" and is_led_to_yes(passage, rival, looking):
-        vote = vote._replace(kind="open")
+    if vote.rival is None:
+        return candidates, vote
+    rival = candidates[vote.rival]
+    if is_led_to_yes(passage, rival.statement, looking):
+        # a reader that also says yes for a document that supports the no is not reliable here, so
+        # it needs more votes than the claim
+        claim = candidates[0]
+        is_blind = not set(rival.given_by).isdisjoint(claim.evidence.supports)
+        if is_blind and claim.worth >= rival.worth:
+            return candidates, VoteOutcome("keep")
+        if vote.kind == "replace":
+            vote = vote._replace(kind="open")
     return candidates, vote
 
 

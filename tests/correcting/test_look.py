@@ -194,6 +194,28 @@ async def test_embedded_models_alone_make_no_yes_of_a_no(
     assert look.decision == decision
 
 
+@pytest.mark.parametrize(("reads_yes", "decision"), [("ab", "keep"), ("b", "hedge")])
+async def test_a_reader_that_says_yes_for_documents_of_the_no_disputes_nothing(
+    monkeypatch: pytest.MonkeyPatch, reads_yes: str, decision: str
+) -> None:
+    monkeypatch.setattr(Replies, "is_local", True)
+
+    def reads(prompt: str) -> str:
+        is_yes = any(f"<<{text}>>" in prompt for text in reads_yes)
+        return "Yes, the lamp was first lit in 1871." if is_yes else "No, it was lit in 1874."
+
+    look, _ = await looked(
+        claim_with("+-", "The lamp was first lit in 1874, not in 1871."),
+        documents_with("<<a>> lit in 1874", "<<b>> lit in 1871"),
+        reads,
+        embedded(),
+        question="Was the lamp first lit in 1871?",
+        passage="No. It was first lit in 1874.",
+    )
+
+    assert look.decision == decision
+
+
 @pytest.mark.parametrize(
     ("mark", "whole", "said"),
     [
