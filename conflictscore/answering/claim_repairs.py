@@ -22,6 +22,7 @@ _NEEDS_CONTEXT = word_set(
     er sie es dieser diese dieses dies dort il elle ils elles ce cela ça él ella ellos esto eso lui
     lei loro esso questo questa"""
 )
+_FIRST_CHARS = 40  # enough for the first word
 _FULL_STOPS = (".", "!", "\u3002", "\u0964", "\u06d4", "\uff01")
 _CLOSING = "\"'”’»)*_ "
 # Characters that begin or divide headings, tables, code and links.
@@ -85,4 +86,10 @@ def stands_alone(text: str, answer: str = "") -> bool:
     if len(words) < _FEWEST_WORDS or not _MARKUP.isdisjoint(text):
         return False
     is_ended = text.rstrip(_CLOSING).endswith(_FULL_STOPS) or text == answer.strip()
-    return is_ended and fold(words[0]) not in _NEEDS_CONTEXT
+    return is_ended and not needs_context(text)
+
+
+def needs_context(text: str) -> bool:
+    """Return whether a text begins with a pronoun, so that its subject is in the text before it."""
+    first = next(iter(words_in(text[:_FIRST_CHARS])), "")
+    return fold(first) in _NEEDS_CONTEXT

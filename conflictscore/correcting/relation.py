@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from conflictscore.answering.statements import same_answer
+from conflictscore.answering.statements import same_answer, telling_terms
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import (
     holds_only_in_part,
@@ -37,7 +37,7 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
-from conflictscore.values import values_in
+from conflictscore.values import values_beyond, values_in
 
 # Maximum number of statements compared with a claim in one call. Later statements were given by
 # fewer documents, and each statement adds a passage of its document to the prompt.
@@ -48,6 +48,12 @@ _TOKENS, _TOKENS_A_STATEMENT = 32, 48  # reply tokens: a fixed number, and a num
 _LINE = re.compile(
     r"[ \t>*_-]{0,6}(?:statement )?(?P<number>\d{1,2})[*_]{0,2}[ \t]{0,3}[:.)][*_ \t]{0,4}"
     r"(?P<relation>SAME|RIVAL|CORRECTS|CORRECTED|OTHER|NOTHING)\b[*_ \t.]{0,4}(?P<things>\|.*)?",
+    re.IGNORECASE,
+)
+_QUANTIFIERS = frozenset(("each", "every", "all", "any"))
+# Matches English questions that a yes or no answers.
+_YES_NO_QUESTION = re.compile(
+    r"(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|had)\b",
     re.IGNORECASE,
 )
 _MOST_THING_CHARS = 120  # a longer text in a reply is not a name but a sentence
@@ -107,11 +113,28 @@ async def _places_of_same(
     same = {
         n
         for n, each in enumerate(answers)
-        if same_answer(each.statement, own, question) or is_within_bounds(each.statement, own)
+        if same_answer(each.statement, own, question)
+        or is_within_bounds(each.statement, own)
+        or (looking.judge.model.is_local and is_the_claim_reworded(own, each.statement, question))
     }
     pending = [place for place in range(len(answers)) if place not in same]
     supported_places = await _told_by_the_answer([answers[n] for n in pending], looking)
     return same | {pending[place] for place in supported_places}
+
+
+def is_the_claim_reworded(claim: str, reply: str, question: str) -> bool:
+    """Return whether a reply has all words with which a claim answers, and no other name or value.
+
+    Words of denial are ignored: "On the first Sunday nobody pays" and "Entry is free on the first
+    Sunday" give the same day. A question for yes or no is different.
+    """
+    if _YES_NO_QUESTION.match(question):
+        return False
+    own_terms = telling_terms(claim) - telling_terms(question) - _QUANTIFIERS
+    known = telling_terms(f"{claim} {question}")
+    names = " ".join(word for word in reply.split()[1:] if word[0].isupper())
+    has_answer = bool(values_beyond(reply, f"{question}\n{claim}")) or telling_terms(names) - known
+    return bool(own_terms) and own_terms <= telling_terms(reply) and not has_answer
 
 
 def _related(answer: Rival, relation: Relation, **more: Any) -> Related:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from conflictscore.answering.claim_repairs import needs_context
 from conflictscore.answering.languages import yes_or_no
 from conflictscore.answering.question_terms import answers_loosely, answers_question
 from conflictscore.answering.statements import (
@@ -221,13 +222,11 @@ async def _question_of(claim: str, passage: str, looking: Looking) -> str | None
     question, that question is not used, since answers to it are not rivals of the claim.
     """
     question = looking.question
-    is_about_question = is_about(claim, question) and (
-        answers_question(claim, question)
-        or (
-            looking.answer.lstrip().startswith(passage)
-            and answers_loosely(claim, question, looking.answer)
-        )
-    )
+    is_about_question = is_about(claim, question) and answers_question(claim, question)
+    if not is_about_question and looking.answer.lstrip().startswith(passage):
+        # the subject of "They found a drop of 34%" is in the question
+        is_near = is_about(claim, question) or needs_context(passage)
+        is_about_question = is_near and answers_loosely(claim, question, looking.answer)
     if looking.is_question_clear and (looking.only_claim or is_about_question):
         return question
     secret = numbers_in(claim) - numbers_in(question)

@@ -6,7 +6,7 @@ import pytest
 
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
-from conflictscore.correcting.relation import read_relations
+from conflictscore.correcting.relation import is_the_claim_reworded, read_relations
 from conflictscore.correcting.telling import hedged, told_evidence
 from conflictscore.correcting.things import has_longer_name, told_apart
 from conflictscore.loop.state import Reader
@@ -226,3 +226,22 @@ def test_a_document_whose_thing_has_a_longer_name_is_about_another_thing(
 
     question = "How fast is the Kite e-scooter?"
     assert has_longer_name(document, question, [other]) is longer
+
+
+@pytest.mark.parametrize(
+    ("reply", "same"),
+    [
+        ("On the first Sunday of the month nobody pays.", True),
+        ("On the first Thursday of the month nobody pays.", False),
+        ("It is free on the first Thursday, and not on the first Sunday of the month.", False),
+        ("The first Sunday of the month, from 4 pm.", False),
+    ],
+)
+def test_a_reply_with_the_claims_own_answer_is_no_rival_in_other_words(
+    reply: str, same: bool
+) -> None:
+    question = "On which day is admission to the Tarn Museum free?"
+    claim = "The Tarn Museum is free on the first Sunday of each month."
+
+    assert is_the_claim_reworded(claim, reply, question) is same
+    assert not is_the_claim_reworded("Yes, it is free.", reply, "Is it free on Sundays?")
