@@ -222,12 +222,8 @@ async def _question_of(claim: str, passage: str, looking: Looking) -> str | None
     question, that question is not used, since answers to it are not rivals of the claim.
     """
     question = looking.question
-    is_about_question = is_about(claim, question) and answers_question(claim, question)
-    if not is_about_question and looking.answer.lstrip().startswith(passage):
-        # the subject of "They found a drop of 34%" is in the question
-        is_near = is_about(claim, question) or needs_context(passage)
-        is_about_question = is_near and answers_loosely(claim, question, looking.answer)
-    if looking.is_question_clear and (looking.only_claim or is_about_question):
+    is_answer = looking.only_claim or _answers_the_user(claim, passage, looking)
+    if looking.is_question_clear and is_answer:
         return question
     secret = numbers_in(claim) - numbers_in(question)
     if not looking.reader.model.is_local:
@@ -241,6 +237,18 @@ async def _question_of(claim: str, passage: str, looking: Looking) -> str | None
     claim_question = await own_question(claim, question, looking.reader, secret=secret)
     is_own = claim_question != question and answers_question(claim, claim_question)
     return claim_question if is_own else None
+
+
+def _answers_the_user(claim: str, passage: str, looking: Looking) -> bool:
+    """Return whether a claim of the answer answers the user's question."""
+    question, answer = looking.question, looking.answer
+    if is_about(claim, question) and answers_question(claim, question):
+        return True
+    if not answer.lstrip().startswith(passage):
+        return False
+    # the subject of "They found a drop of 34%" is in the question
+    is_near = is_about(claim, question) or needs_context(passage)
+    return is_near and answers_loosely(claim, question, answer)
 
 
 def _namesakes(
