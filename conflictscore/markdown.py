@@ -162,9 +162,9 @@ def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:
-    """Return why a text cannot replace a passage, or None if it can. An empty text removes it.
+    """Return why a text cannot replace a passage, or None if it can.
 
-    A text that replaces a JSON string comes without quotes.
+    An empty string removes the passage. A text that replaces a JSON string comes without quotes.
     """
     before = answer[passage.start : passage.end]
     if passage.kind == "value":

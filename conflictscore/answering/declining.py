@@ -300,7 +300,7 @@ def asserts_nothing(text: str) -> bool:
 
     Each of its sentences must do so. The patterns cover the languages of
     :data:`~conflictscore.answering.languages.LANGUAGES`, and some phrases of other languages. An
-    empty text does none of these things; callers must report it as missing, not as a refusal.
+    empty string does none of these things; callers must report it as missing, not as a refusal.
     """
     plain = text.strip(' \t\r\n*_"“”')
     if not plain or len(plain) > _LOOKED_AT:

@@ -76,7 +76,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if retained_share.value is not None:
         bounds = in_brackets(percent(retained_share.low), percent(retained_share.high))
         yield Card(
-            "How much of the true difference between methods the judge's verdicts show",
+            "How much of the true difference between methods is visible in the judge's verdicts",
             note=f"The judge shows {percent(retained_share.value)} %{bounds} of a true"
             " difference in correct answers: its true positive rate minus its false positive rate"
             + (

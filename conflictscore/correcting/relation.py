@@ -144,7 +144,7 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
     """Return the indices of replies that the answer, labelled like a document, supports.
 
-    This is done only with an embedded labeler, since a capable judge sees the answer anyway. The
+    This is done only with an embedded labeler: a capable judge works out the answer without it. The
     answer must also contain every value of the reply, since the label of a small encoder is not
     reliable enough by itself.
     """
@@ -171,7 +171,7 @@ async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> lis
 
 
 def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looking) -> Related:
-    """Classify a reply as a rival, unless the words of its documents show another fact or thing.
+    """Classify a reply as a rival, unless its documents' words are about a different fact or thing.
 
     A reply is also not a rival if its value already appears in the answer outside the claim.
     """

@@ -302,7 +302,7 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Make the opposite of a yes-or-no claim its rival, and find the documents for the opposite.
+    """Use the negation of a yes-or-no claim as its rival, and find the documents that support it.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
     SUPPORTS to a document that is merely on the topic, and often misses negations. If such a

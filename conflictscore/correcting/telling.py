@@ -266,8 +266,7 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.
     """
-    # in English whatever the answer's language: the text is a claim of the record, not part of the
-    # answer
+    # always in English, since this text is a claim in the record, not part of the answer
     sides = look.sides
     texts = [side.claim.text.rstrip(".") for side in sides]
     text = f"It depends on which one is meant: {'; '.join(texts)}."

@@ -42,7 +42,7 @@ class GeneratedAnswer(NamedTuple):
     answer: Answer
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    """The time that the answerer spent on the answer before the loop requested it."""
+    """The time that the answerer had already spent on the answer when the loop asked for it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Written(NamedTuple):
     """The new answer; None if every reconsideration failed, as the notes of the changes explain."""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    """The time that the answerer spent on the answer before the loop requested it."""
+    """The time that the answerer had already spent on the answer when the loop asked for it."""
 
 
 class Answerer(Protocol):

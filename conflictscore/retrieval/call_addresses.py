@@ -1,4 +1,4 @@
-"""Finds web addresses in the arguments of tool calls; a call that has one fetches a page."""
+"""Finds web addresses in the arguments of tool calls; a call with an address counts as a fetch."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -40,9 +40,9 @@ def read_documents(paths: str | Path | Sequence[str | Path]) -> ReadResult:
 
     All formats except plain text are read in a separate process with limited time and memory, since
     a hostile file can make a parser hang or use up all memory. In a folder, hidden files and files
-    with unsupported endings are skipped. Unusable files, linked folders, and links that lead out of
-    the folder, are left out with a note. A folder that cannot be opened is an error, since nobody
-    knows what it would have contained. A file that several paths lead to is read once.
+    with unsupported extensions are skipped. Unusable files, linked folders, and links that lead out
+    of the folder, are left out with a note. A folder that cannot be opened is an error, since
+    nobody knows what it would have contained. A file that several paths lead to is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
@@ -108,7 +108,7 @@ def files_of(path_given: str | Path, notes: Notes) -> Iterator[Path]:
         yield from _walk(path, notes)
     elif path.suffix.lower() not in ENDINGS:
         raise InputError(
-            f"{_shown(path)}: its ending is not supported; files must end in {_ENDINGS}"
+            f"{_shown(path)}: its extension is not supported; files must end in {_ENDINGS}"
         )
     else:
         yield path

@@ -34,7 +34,7 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
     file = Path(path)
     shown, ending = file.as_posix(), file.suffix.lower()
     if ending not in _ENDINGS:
-        raise InputError(f"{shown}: its ending is not supported; give {', '.join(_ENDINGS)}")
+        raise InputError(f"{shown}: its extension is not supported; give {', '.join(_ENDINGS)}")
     try:
         text = file.read_text("utf-8-sig")
     except OSError as error:

@@ -58,7 +58,7 @@ class Source:
         """
         self.path, self.columns = path, columns or Columns()
         if path.suffix not in _READERS:
-            raise InputError(f"{path}: its ending is not supported; give {', '.join(_READERS)}")
+            raise InputError(f"{path}: its extension is not supported; give {', '.join(_READERS)}")
         self.total = sum(1 for _ in self.rows())
         self.sha256 = self._digest()
 
@@ -202,7 +202,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
 
 
 def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[str, str]:
-    """Return the paths of the answer and the documents among the column names.
+    """Find, among the column names, the paths of the answer and of the documents.
 
     Raises:
         InputError: A column is missing, or two columns have the same name. Names are unique in the

@@ -267,7 +267,7 @@ def shown_store(url: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the first line of the server's or the system's error; it quotes no value."""
+    """Return the first line of the server's or the system's error, which never quotes a value."""
     if isinstance(error, TimeoutError):
         return "timed out"
     if isinstance(error, OSError):

@@ -95,7 +95,7 @@ def test_how_fast_a_run_goes_may_change() -> None:
         (["none.jsonl", "--out", "o.jsonl"], "none.jsonl: cannot be read (No such file"),
         (
             ["in.txt", "--out", "o.jsonl"],
-            "in.txt: its ending is not supported; give .jsonl, .json, .csv, .parquet",
+            "in.txt: its extension is not supported; give .jsonl, .json, .csv, .parquet",
         ),
         (["in.jsonl", "--out", "o.jsonl", "--columns", "reply"], "--columns reply: write answer="),
         (

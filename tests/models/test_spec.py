@@ -76,7 +76,7 @@ class TestOtherProviders:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-        with pytest.raises(ConfigurationError, match=r"needs LangChain: pip install .*langchain"):
+        with pytest.raises(ConfigurationError, match=r"needs LangChain \(pip install .*langchain"):
             open_model("anthropic:claude-sonnet-4-5")
 
 

@@ -221,7 +221,7 @@ def test_each_row_of_a_table_is_a_document() -> None:
     assert (first.url, first.metadata) == ("https://log.example/", {"number": "1871"})
     assert (second.number, second.text, second.url) == (2, long.strip(), "d.csv")
     assert second.metadata == {"metadata": "Ann"}
-    assert read.notes == ("d.csv: rows without text, left out: 1",)
+    assert read.notes == ("d.csv: rows skipped because they have no text: 1",)
 
 
 @pytest.mark.parametrize("name", ["text", "content", "page_content"])
@@ -333,7 +333,7 @@ def test_a_link_to_nowhere_and_a_pipe_are_left_out_of_a_folder() -> None:
         ("gone.txt", "gone.txt: there is no such file"),
         ("a\x00b.txt", "cannot be read"),
         ("x" * 300, "xxx: cannot be read"),
-        ("picture.png", "picture.png: its ending is not supported; files must end in .txt, .md"),
+        ("picture.png", "picture.png: its extension is not supported; files must end in .txt, .md"),
         ("", "path .* is empty"),
     ],
 )

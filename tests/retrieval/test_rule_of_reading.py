@@ -197,7 +197,7 @@ def test_the_guide_s_table_has_these_cells() -> None:
 def test_other_formats_are_refused_by_name(ending: str, tmp_path: Path) -> None:
     file = tmp_path / f"log{ending}"
     file.write_bytes(b"lit")
-    with pytest.raises(InputError, match=rf"log\{ending}: its ending is not supported"):
+    with pytest.raises(InputError, match=rf"log\{ending}: its extension is not supported"):
         read_documents([file])
 
 

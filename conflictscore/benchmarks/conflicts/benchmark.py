@@ -51,7 +51,7 @@ Questions of other types sometimes come with an answer too, but it is one of sev
 answers.
 """
 _NO_DATE = frozenset({"", "na", "n/a", "none", "unknown"})
-"""The values of a document's date field, in lower case, that mean that the date is unknown."""
+"""Lowercase values of a document's date field that stand for an unknown date."""
 
 
 def known_date(date: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The larger NLI model: MPNet-base, which is downloaded once, with trained additions.
+"""The larger NLI model: MPNet-base (downloaded once) with our trained adapter weights.
 
 This package contains the graph and the trained additions (6 MB), which are low-rank updates to the
 matrices of MPNet. After the download, the updates are added to the matrices, and the sums are

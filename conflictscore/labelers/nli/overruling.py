@@ -2,7 +2,7 @@
 
 A model notices that a passage has the words of a claim, but not that a unit, a magnitude or the
 order of names is different. The rules decide only clear cases: the passage must repeat the claim
-word for word apart from one difference, or have its number with a different unit. Rules for less
+word for word with one difference, or give the claim's number with a different unit. Rules for less
 similar passages were no better than the models (``docs/findings/nli-model.md``).
 """
 

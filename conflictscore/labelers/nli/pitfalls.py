@@ -1,6 +1,7 @@
 """Detects linguistic traps: passages on which an NLI model is often both sure and wrong.
 
-A small model notices whether a passage contains the words of a claim, but hardly how they are used.
+A small model notices whether a passage contains a claim's words, but largely misses how they are
+used.
 The passage may be a question or a plan, contain a double negation, have the words in a different
 order, or state a number in a different unit. The functions below search the sentences nearest to
 the claim for such traps. The functions use cue words in seven languages (``pitfalls.toml``), and

@@ -20,8 +20,8 @@ _FOR_SCREEN_READERS = (
     ".assistive-text,.show-for-sr"
 )
 """Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
-# Elements that are dialogues and menus if "aria-hidden" is set; other elements with this attribute
-# are words and symbols.
+# If these elements have "aria-hidden", they are usually dialogs and menus. Other elements with
+# this attribute hold ordinary words and symbols.
 _HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
 # Elements that may be icons.
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"

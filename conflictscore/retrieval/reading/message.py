@@ -1,7 +1,7 @@
 """Reads an email (.eml) as an email program shows it: headers, body, and names of attachments.
 
 The headers are decoded with the older of the standard library's two email policies. The newer
-policy raises exceptions on damage that email programs display anyway.
+policy raises exceptions on damaged emails that email programs would still display.
 
 Limits without a stated reason were chosen by hand.
 """

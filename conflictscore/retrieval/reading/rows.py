@@ -129,7 +129,7 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
         yield document
     faults.close()
     if without_text:
-        sentence = f"{url}: rows without text, left out: {without_text}"
+        sentence = f"{url}: rows skipped because they have no text: {without_text}"
         notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
     _check_any(count, url, faults)
 

@@ -68,7 +68,7 @@ class _Token(NamedTuple):
 
 def shown_number(number: float, code: str, *, from_1904: bool = False) -> str:
     """Return a number as a cell with this format code shows it; empty if the code hides it."""
-    if not math.isfinite(number):  # numbers beyond a cell's range are shown by no format
+    if not math.isfinite(number):  # no format can display a number outside a cell's range
         return str(number)
     section, has_own_sign = _section_for(number, _sections(_without_own_dates(code or "General")))
     tokens = [token for token in section if token.kind != "condition"]

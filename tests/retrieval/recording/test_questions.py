@@ -68,7 +68,7 @@ def test_jsonl_has_a_field_question_or_query() -> None:
         ("q.jsonl", '{"text": "A?"}', "q.jsonl, line 1, field question: it must be"),
         ("q.jsonl", '{"query": 7}', "q.jsonl, line 1, field query: it must be"),
         ("q.jsonl", '{"question": " "}', "q.jsonl, line 1, field question: it must be"),
-        ("q.xlsx", "A?", "q.xlsx: its ending is not supported; give .txt, .csv, .jsonl"),
+        ("q.xlsx", "A?", "q.xlsx: its extension is not supported; give .txt, .csv, .jsonl"),
     ],
 )
 def test_a_fault_is_one_line_that_names_file_row_and_field(
