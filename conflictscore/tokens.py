@@ -87,7 +87,7 @@ def _vocabulary() -> _Vocabulary | None:
         return _Vocabulary(encode, cached.decode_single_token_bytes)
     try:
         import quicktok
-    except ImportError:
+    except ImportError:  # an optional package; without it, tokens are estimated from bytes
         return None
     offline = quicktok.get_encoding(_NAME)
     return _Vocabulary(offline.encode_ordinary, offline.decode_single_token_bytes)

@@ -279,6 +279,7 @@ def opposite_word(word: str, hints: Iterable[str]) -> str | None:
     plain, language = word.casefold(), _language_with(word, hints)
     if language is None:
         return None
+    # the words for yes and no form pairs; a word without a partner gets the last of the other list
     words, opposites = language.yes, language.no
     if plain not in words:
         words, opposites = opposites, words

@@ -24,7 +24,7 @@ def _share(text: str) -> float:
     try:
         share = float(text)
     except ValueError:
-        share = -1.0
+        share = -1.0  # refused below, like a number out of range
     if not 0 <= share <= 1:
         raise ValueError(f"is {text!r}; give 0 to 1")
     return share

@@ -323,6 +323,7 @@ def _without_credentials(url: str) -> str:
 
 
 def _plain(settings: Mapping[str, Any]) -> Any:
+    """Return settings as plain JSON; None if they have no JSON form."""
     try:
         return json.loads(json.dumps(settings, allow_nan=False))
     except (TypeError, ValueError):

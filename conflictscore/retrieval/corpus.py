@@ -1,6 +1,6 @@
 """Searches your own documents without using a network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -12,7 +12,7 @@ from conflictscore.errors import NoDocumentsError
 from conflictscore.records import Document
 from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.document_files import read_documents
-from conflictscore.retrieval.documents import DocumentLike, as_document
+from conflictscore.retrieval.documents import DocumentLike, as_document, document_list
 from conflictscore.retrieval.ranking import BM25Ranker
 
 
@@ -48,12 +48,9 @@ class CorpusRetriever(TopKRetriever):
 
         A single document counts as a list of one.
         """
-        # a string is also a sequence of strings: each letter would become a document
-        if isinstance(documents, str | Mapping | Retrieved | Document):
-            documents = [documents]
         taken = [
             item if isinstance(item, Document) else as_document(item, number)
-            for number, item in enumerate(documents, start=1)
+            for number, item in enumerate(document_list(documents), start=1)
         ]
         return cls(documents=tuple(taken), k=k)
 

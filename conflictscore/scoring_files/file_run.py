@@ -172,7 +172,7 @@ class _Journal:
             self._file.resume()
             if not self._file.lines.size:
                 self._append(manifest)
-        except BaseException:
+        except BaseException:  # a journal that cannot be used must not stay locked
             self._file.close()
             raise
 

@@ -106,6 +106,7 @@ class Session:
                     return
                 try:
                     await self.question(question)
+                # the other tasks finish their questions, whose calls are already paid for
                 except BudgetError as error:
                     stops.append(error)
 

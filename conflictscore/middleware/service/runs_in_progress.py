@@ -126,6 +126,7 @@ class RunsInProgress:
         path = self._lock_of(process)
         if not path.is_file():
             return False
+        # a running process holds this lock; the system releases it even if the process is killed
         try:
             with lock(path):
                 self._remove_lock_of(process)

@@ -52,7 +52,7 @@ def _dates_of_scripts(page: "LexborHTMLParser") -> Iterator[str]:
     for script in page.css("script[type='application/ld+json']"):
         try:
             tree = json.loads(script.text())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # a damaged script; others may have the date
             continue
         yield from _dates_in(tree)
 
