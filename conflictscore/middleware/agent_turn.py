@@ -152,6 +152,7 @@ class AgentTurn:
         if not checkable:
             return self._uncheckable()
         self._drafting = self._watch.seconds
+        # opening models reads files, and may download them, so it must not block the event loop
         context = await asyncio.to_thread(lambda: self._context)
         answerer = Chatbot(
             context.generator.name, context.prompts, self._begin, self._said, self._request

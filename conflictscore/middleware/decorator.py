@@ -298,7 +298,7 @@ class AsyncSelfCorrecting(_Decorated):
     async def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
-        await asyncio.to_thread(self._opened)
+        await asyncio.to_thread(self._opened)  # this may read and download files
         with self._unseen() as context:  # run in the caller's context, not in a node's
 
             async def call(*arguments: Any) -> object:

@@ -216,7 +216,9 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
         # its own clients, since the clients that LangChain shares outlive their event loop
         http_clients(url),
         model=name,
-        api_key=SecretStr(key or "none"),
+        api_key=SecretStr(
+            key or "none"
+        ),  # OpenAI's client requires a key, even if the endpoint does not
         base_url=url,
         timeout=120.0,  # seconds; a long answer of a reasoning model takes more than a minute
         profile=known_profile(name) or None,

@@ -84,7 +84,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
     )
 
     def draw(figure: "Figure") -> None:
-        # the names beside and above the bars need room
+        # the names beside and above the bars need room: at least 1.2 inches for "hedged: 1,234"
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
         below = _name_changes(figure, counts)
         width, height = _WIDTH + 2 * margin, _HEIGHT + below
@@ -106,6 +106,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
         axes.text(1, gap, label(method), ha="center", weight="bold")
         # the bars are at 0 and 1, so one unit is _WIDTH inches
         axes.set_xlim(-margin / _WIDTH, 1 + margin / _WIDTH)
+        # the bars have two gaps between them; the headings above them need room
         axes.set_ylim(-total - 2 * gap, 3 * gap)
 
     return Picture(
