@@ -84,6 +84,7 @@ def _flow(run: ReportRun, stem: str, method: str, counts: Mapping[tuple[str, str
     )
 
     def draw(figure: "Figure") -> None:
+        """Draw both bars, the bands between them, and all names."""
         # the names beside and above the bars need room: at least 1.2 inches for "hedged: 1,234"
         margin = max(1.2, 0.1 + text_width(label(method), bold=True) / 2)
         below = _name_changes(figure, counts)
