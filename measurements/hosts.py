@@ -2,7 +2,8 @@
 
 Each host is a real package that runs with a scripted model. It gives three answers: one is checked
 and confirmed, one is changed, and one is not checked. ``langgraph-supervisor``, ``langgraph-swarm``
-and ``deepagents`` are tried if they are installed. The verdict is read from the last message that
+and ``deepagents`` are tried if they are installed; :mod:`measurements.middlewares` tries the
+middleware of ``langchain``. The verdict is read from the last message that
 the host's user gets. Clients of the service run as in :mod:`measurements.clients`. Their verdict is
 read from a header, from a field, or from the run with the response's id. The last table shows the
 size of a thread's checkpoints after six turns, and the model calls per turn, with and without the
@@ -14,41 +15,27 @@ middleware.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from langchain.agents import create_agent
-from langchain.agents.middleware import (
-    ContextEditingMiddleware,
-    ModelCallLimitMiddleware,
-    ModelFallbackMiddleware,
-    ModelRetryMiddleware,
-    PIIMiddleware,
-    SummarizationMiddleware,
-    TodoListMiddleware,
-    ToolCallLimitMiddleware,
-    ToolRetryMiddleware,
-)
 from langchain_core.language_models import BaseChatModel
-from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage, convert_to_messages
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import convert_to_messages
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.pregel.remote import RemoteGraph
 
-from conflictscore.middleware import ConflictScoreMiddleware, carry_verdict
+from conflictscore.middleware import ConflictScoreMiddleware
 from measurements.clients import CLIENTS, Client, asked_with
+from measurements.host_graphs import GRAPHS, HANDING_OVER, Build
 from tests.fakes.openai_server import OpenAIServer
 from tests.hosts.test_hosts import developed, run
 from tests.middleware.agents import QUESTION, AgentWorld
 from tests.world import DISAGREEING, PAPER, scripted_model
 
-Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
 _TURNS = 6  # turns of the conversation for which checkpoints and calls are measured
 AGREEING = [DISAGREEING[0], {**DISAGREEING[1], "text": "They lit the lamp in 1871."}]
 _CLIENTS = (
@@ -88,116 +75,12 @@ def search_of(documents: list[dict[str, str]]) -> BaseTool:
     return search
 
 
-def with_middleware(*others: Any) -> Build:
-    """Return a function that builds an agent with this package's middleware and others."""
-    return lambda model, search, ours: create_agent(model, [search], middleware=[ours, *others])
+def alone(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
+    """Build an agent with this package's middleware alone."""
+    return create_agent(model, [search], middleware=[ours])
 
 
-def parent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Build a message graph in which the agent is a node."""
-    agent = create_agent(model, [search], middleware=[ours])
-    graph = StateGraph(MessagesState)
-    graph.add_node("agent", agent)
-    graph.add_edge(START, "agent")
-    return graph.compile()
-
-
-def supervisor(
-    model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware, lead: str = ""
-) -> Any:
-    """Build a langgraph-supervisor with one agent; it returns ``lead`` and the agent's answer."""
-    module = import_module("langgraph_supervisor")
-    agent = create_agent(model, [search], middleware=[ours], name="researcher")
-    graph = module.create_supervisor(
-        [agent],
-        model=_Transferring(responses=[lead]),
-        output_mode="last_message",
-        post_model_hook=carry_verdict,
-    )
-    return graph.compile()
-
-
-def rewording_supervisor(
-    model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware
-) -> Any:
-    """Build a langgraph-supervisor that changes the words of its agent's answer."""
-    return supervisor(model, search, ours, "In short: ")
-
-
-def subagent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Build an agent whose only tool is another agent; both check their answers."""
-    agent: Any = create_agent(model, [search], middleware=[ours])
-
-    @tool("search")
-    def ask_researcher(query: str) -> str:
-        """Ask a researcher."""
-        return str(agent.invoke(QUESTION)["messages"][-1].text)
-
-    outer = ConflictScoreMiddleware(cache=False, **PAPER)
-    return create_agent(model, [ask_researcher], middleware=[outer])
-
-
-def swarm(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Build a langgraph-swarm of one agent."""
-    module = import_module("langgraph_swarm")
-    agent = create_agent(model, [search], middleware=[ours], name="researcher")
-    return module.create_swarm([agent], default_active_agent="researcher").compile()
-
-
-def deep_agent(model: BaseChatModel, search: BaseTool, ours: ConflictScoreMiddleware) -> Any:
-    """Build a deepagents agent, which adds its own middleware around this package's."""
-    module = import_module("deepagents")
-    return module.create_deep_agent(model=model, tools=[search], middleware=[ours])
-
-
-class _Transferring(FakeListChatModel):
-    """A supervisor's model, which calls the agent once and then repeats the agent's answer.
-
-    The first of ``responses`` precedes the answer.
-    """
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        answers = [
-            each
-            for each in messages
-            if isinstance(each, AIMessage) and each.response_metadata.get("conflictscore")
-        ]
-        if answers:
-            message = AIMessage(f"{self.responses[0]}{answers[-1].text}")
-        else:
-            call = {"name": "transfer_to_researcher", "args": {}, "id": "1", "type": "tool_call"}
-            message = AIMessage("", tool_calls=[call])
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def _summaries() -> SummarizationMiddleware:
-    model = FakeListChatModel(responses=["A summary."] * 99)
-    return SummarizationMiddleware(model=model, trigger=("messages", 6), keep=("messages", 3))
-
-
-HOSTS: dict[str, Build] = {
-    "create_agent": with_middleware(),
-    "SummarizationMiddleware": with_middleware(_summaries()),
-    "ContextEditingMiddleware": with_middleware(ContextEditingMiddleware()),
-    "PIIMiddleware": with_middleware(PIIMiddleware("email", apply_to_output=True)),
-    "ModelRetryMiddleware": with_middleware(ModelRetryMiddleware()),
-    "ModelFallbackMiddleware": with_middleware(
-        ModelFallbackMiddleware(FakeListChatModel(responses=["No."]))
-    ),
-    "ModelCallLimitMiddleware": with_middleware(ModelCallLimitMiddleware(run_limit=9)),
-    "ToolCallLimitMiddleware": with_middleware(ToolCallLimitMiddleware(run_limit=9)),
-    "ToolRetryMiddleware": with_middleware(ToolRetryMiddleware()),
-    "TodoListMiddleware": with_middleware(TodoListMiddleware()),
-    "parent graph of messages": parent,
-    "langgraph-supervisor": supervisor,
-    "langgraph-supervisor, in other words": rewording_supervisor,
-    "agent as a tool of an agent": subagent,
-    "langgraph-swarm": swarm,
-    "deepagents": deep_agent,
-}
+HOSTS: dict[str, Build] = {"create_agent": alone, **GRAPHS}
 
 
 def verdict_of(state: dict[str, Any]) -> str:
@@ -214,9 +97,8 @@ def verdict_of(state: dict[str, Any]) -> str:
 
 def played(build: Build, documents: list[dict[str, str]], *, searches: bool) -> str:
     """Ask a host the question, and return the verdict that the host shows."""
-    # the script counts tool messages, including the one by which a supervisor calls an agent
-    supervised = build in (supervisor, rewording_supervisor)
-    searched = ("search", "search") if supervised else ("search",)
+    # the script counts tool messages, including the one by which an agent hands over to another
+    searched = ("search", "search") if build in HANDING_OVER else ("search",)
     world = AgentWorld(tools=searched if searches else ())
     with OpenAIServer(world) as server:
         model = scripted_model(server)

@@ -18,6 +18,7 @@ from conflictscore.loop.state import RagInput
 from conflictscore.loop.turns import turns_in
 from conflictscore.records import Document, Gap, GapKind
 from conflictscore.retrieval.documents import MOST_OF_TOOLS
+from conflictscore.retrieval.nothing_found import lists_places
 from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
 
@@ -236,10 +237,12 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
 
 
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
-    """Return whether a result is more than a receipt, a time, a number or a failed search."""
+    """Return whether a result is more than a receipt, a number, a list or a failed search."""
     text = str(message.text)
     words = len(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
+        return False
+    if lists_places(text):
         return False
     if _writes(message):
         repeated = {*_WORD.findall(arguments.casefold())}

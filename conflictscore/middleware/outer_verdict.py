@@ -71,7 +71,7 @@ def _verdict_on(last: BaseMessage, answers: Sequence[BaseMessage]) -> dict[str, 
         if _in_one_line(answer) == text:
             return dict(answer.response_metadata[_KEY])
     kind, note = GapKind.REWRITTEN, _REWRITTEN
-    if not answers:
+    if all(each.response_metadata[_KEY].get("checked") in (None, "no") for each in answers):
         kind, note = GapKind.NO_DOCUMENTS, _NOT_CHECKED
     verdict = Run().unchecked(str(last.text), note, kind).verdict()
     return _with_inner(verdict, answers[-_MOST_INNER:]) if answers else verdict

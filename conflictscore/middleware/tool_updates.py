@@ -55,8 +55,8 @@ def _messages_in(result: object) -> list[Any]:
 def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
     """Return whether a tool's message is a redacted version of the original one.
 
-    A redaction adds marks, or replaces some of the words. A result that was cleared, or saved to a
-    file, keeps few of its words.
+    A redaction adds marks, or replaces some of the words. A result with a note before it keeps all
+    of its words. A result that was cleared, or saved to a file, keeps few of them.
     """
     text, before = str(now.text), str(original.text)
     if text == before:
@@ -64,4 +64,5 @@ def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
     if marks_in(text) > marks_in(before):
         return True
     words = Counter(before.split())
-    return (words & Counter(text.split())).total() >= _SHARED * words.total() > 0
+    shared = (words & Counter(text.split())).total()
+    return _SHARED * words.total() <= shared < words.total()

@@ -1,4 +1,4 @@
-"""Recognises a search tool's statement that it found nothing, or that it failed."""
+"""Recognises results that say nothing: an empty or failed search, and a list of places."""
 
 import re
 
@@ -26,6 +26,15 @@ _NOTHING = re.compile(
 )
 """Matches a search tool's statement that nothing was found, which is not a document."""
 _NOTHING_CHARS = 300  # in characters; a longer text says more than that nothing was found
+_PLACE = re.compile(r"(?:\.{0,2}/|~/|[A-Za-z][A-Za-z0-9+.-]{0,20}://)\S+")
+_LISTED = re.compile(r"[^\s,\[\]'\"]+")
+
+
+def lists_places(text: str) -> bool:
+    """Return whether a text lists only paths or addresses, as the tools ``ls`` and ``glob`` do."""
+    if _LISTED.search(text) is None:
+        return False
+    return all(_PLACE.fullmatch(each[0]) for each in _LISTED.finditer(text))
 
 
 def says_nothing_found(text: str) -> bool:

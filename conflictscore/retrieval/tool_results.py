@@ -17,9 +17,11 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from conflictscore.records import Document
 from conflictscore.retrieval.call_addresses import address_of, argument_texts, mentions_address
 from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
+from conflictscore.retrieval.edit_notes import without_edit_note
 from conflictscore.retrieval.joined_texts import field_of, parts_of
-from conflictscore.retrieval.nothing_found import says_nothing_found
+from conflictscore.retrieval.nothing_found import lists_places, says_nothing_found
 from conflictscore.retrieval.redaction_marks import lost_words
+from conflictscore.retrieval.renamed_fields import renamed
 from conflictscore.retrieval.tool_names import FETCHES, NAME_WORD, READS, SEARCHES, WRITES
 from conflictscore.retrieval.voices import VOICE, without_voice
 from conflictscore.retrieval.written_out import written_out
@@ -77,7 +79,6 @@ _DEPTH = 12  # maximum nesting depth that is searched; real results have only a 
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with at least this many words counts as a document even if the tool's name is unknown."""
-_LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
 
 
 def documents_from_messages(
@@ -225,7 +226,9 @@ class _ToolReply:
 
     def _in_text(self, text: str, place: int) -> Iterator[Retrieved]:
         text = text.strip()
-        for data in (_json_lines(text), _json(text), written_out(text)):
+        if lists_places(text):
+            return
+        for data in (_json_lines(text), _json(without_edit_note(text)), written_out(text)):
             documents = self._in_data(data)
             if documents or _has_empty_list(data):
                 yield from documents
@@ -243,7 +246,7 @@ class _ToolReply:
             return [Retrieved(page_content=text) for text in data[: MOST_OF_TOOLS + 1]]
         documents = [*islice(_documents(data), MOST_OF_TOOLS + 1)]
         if not documents and self._searches:
-            documents = [*islice(_documents(_renamed(data)), MOST_OF_TOOLS + 1)]
+            documents = [*islice(_documents(renamed(data)), MOST_OF_TOOLS + 1)]
         return list(map(self._as_told, documents))
 
     def _as_told(self, document: Retrieved) -> Retrieved:
@@ -343,33 +346,6 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
         yield from (Retrieved(page_content=text) for text in results)
     else:
         yield from _documents(results, depth)
-
-
-def _renamed(data: object, depth: int = _DEPTH) -> object:
-    """Copy results with unknown field names, renaming the field with the longest texts to ``text``.
-
-    All results must be mappings that have a text of several words in the same field.
-    """
-    if isinstance(data, Mapping) and depth:
-        inner = (_renamed(value, depth - 1) for value in data.values())
-        return next((each for each in inner if each), None)
-    if not isinstance(data, list) or not all(isinstance(each, Mapping) for each in data):
-        return None
-    key = _text_key(data)
-    return None if key is None else [{**each, "text": each[key], key: None} for each in data]
-
-
-def _text_key(results: Sequence[Mapping[Any, Any]]) -> Any:
-    """Return the field with the longest texts; None if no field has a text in every result."""
-    fields = results[0] if results else {}
-    texts = [
-        key for key in fields if all(_words_in(each.get(key)) >= _LEAST_WORDS for each in results)
-    ]
-    return max(texts, key=lambda key: sum(len(each[key]) for each in results), default=None)
-
-
-def _words_in(value: object) -> int:
-    return len(value.split()) if isinstance(value, str) else 0
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 from langchain.agents.middleware import (
     AgentMiddleware,
+    HumanInTheLoopMiddleware,
     ModelCallLimitMiddleware,
     PIIMiddleware,
     SummarizationMiddleware,
@@ -110,6 +111,7 @@ class TestRedactedResults:
             ("The lamp was lit by [a person] in 1871, said the keeper.", True),
             ("[REDACTED_NAME]", True),
             ("Too large: saved as /large/1.", False),
+            ("Note: edited. The lamp was lit by Ida in 1871, said the keeper.", False),
             ("The lamp was lit by Ida in 1871, said the keeper.", False),
             ("", False),
         ],
@@ -232,6 +234,29 @@ def test_a_request_that_other_middleware_adds_is_not_the_users_question(
 
     assert state["conflict"]["question"] == "When was the lamp lit?"
     assert len(state["conflict"]["documents"]) == len(DISAGREEING)
+
+
+@BOTH_ORDERS
+def test_the_note_on_an_edited_call_is_not_part_of_its_result(
+    agent_model: ChatOpenAI, invoke: Invoke, first: bool
+) -> None:
+    @tool
+    def search(query: str) -> list[dict[str, str]]:
+        """Search."""
+        return DISAGREEING
+
+    person: Any = HumanInTheLoopMiddleware(interrupt_on={"search": True})
+    about = {"checkpointer": InMemorySaver()}
+    agent = agent_of(agent_model, tools=[search], about=about, **beside(first, person))
+    edit = {"type": "edit", "edited_action": {"name": "search", "args": {"query": "light"}}}
+
+    invoke(agent, QUESTION, THREAD)
+    state = invoke(agent, Command(resume={"decisions": [edit]}), THREAD)
+
+    assert "human reviewer" in state["messages"][2].text
+    assert [each["text"] for each in state["conflict"]["documents"]] == [
+        each["text"] for each in DISAGREEING
+    ]
 
 
 class TestCommands:

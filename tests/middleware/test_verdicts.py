@@ -300,6 +300,30 @@ def test_the_long_receipt_of_a_tool_that_writes_is_no_evidence(tool: str, is_nam
     assert [gap.kind for gap in gaps] == [GapKind.EVIDENCE_LEFT_OUT] * is_named
 
 
+@pytest.mark.parametrize(
+    ("name", "result", "is_read"),
+    [
+        ("glob_search", "/gazette.txt\n/logs/1871.txt", False),
+        ("ls", "['/gazette.txt', '/logs/', '/walks/the_lamp_was_lit.md']", False),
+        ("web_search", '["https://log.test/1871", "https://walks.test/c?lamp=1"]', False),
+        ("ls", "\n".join(f"/pages/{number}.txt" for number in range(40)), False),
+        ("search", "1871/05/09", True),
+        ("grep_search", "/gazette.txt:1:The lamp was lit in 1871.", True),
+    ],
+)
+def test_a_list_of_files_or_addresses_is_no_document(name: str, result: str, is_read: bool) -> None:
+    call = {"name": name, "args": {}, "id": "1", "type": "tool_call"}
+    messages = [
+        HumanMessage("When was the lamp lit?"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(result, name=name, tool_call_id="1"),
+    ]
+    question = asked_in(messages)
+
+    assert bool(question.documents) is is_read
+    assert question.left_out == ()
+
+
 class TestOuterAnswer:
     """The answer of a supervisor, or of an agent whose tool is another agent."""
 
@@ -331,6 +355,18 @@ class TestOuterAnswer:
         assert (verdict["checked"], verdict["kind"]) == ("no", GapKind.REWRITTEN)
         assert {each["checked"] for each in verdict["inner"]} == {"fully"}
         assert len(json.dumps(verdict).encode()) <= 600
+
+    def test_an_answer_from_unchecked_ones_is_not_said_to_be_from_checked_ones(
+        self, model: BaseChatModel, world: AgentWorld
+    ) -> None:
+        world.tools = ()
+        messages = agent_of(model).invoke(QUESTION)["messages"]
+
+        [carried] = carry_verdict({"messages": [*messages, AIMessage("In May 1874.")]})["messages"]
+
+        verdict = carried.response_metadata["conflictscore"]
+        assert (verdict["checked"], verdict["kind"]) == ("no", GapKind.NO_DOCUMENTS)
+        assert [each["checked"] for each in verdict["inner"]] == ["no"]
 
     def test_an_answer_of_a_turn_in_which_nothing_was_checked_says_so(
         self, model: BaseChatModel, world: AgentWorld
