@@ -32,7 +32,7 @@ _inner_runs: ContextVar[list[Mapping[str, Any]] | None] = ContextVar(
 )
 
 
-def carry_verdict(state: Mapping[str, Any]) -> dict[str, Any]:
+def carry_verdict(state: Any) -> dict[str, Any]:
     """Add a verdict to the last message of a graph whose agents check their answers.
 
     Use it where a model writes the last message from the answers of several agents: as the
