@@ -39,18 +39,18 @@ from conflictscore.answering.claim_terms import (
     terms_of,
 )
 from conflictscore.answering.remarks import without_remarks
-from conflictscore.answering.word_lists import (
+from conflictscore.json_answers import is_json, json_values, said_by
+from conflictscore.markdown import Passage, passages
+from conflictscore.records import Gap, GapKind
+from conflictscore.records.examined import quoted
+from conflictscore.scripts import fold, words_in
+from conflictscore.word_lists import (
     COURTESIES,
     REFUSALS,
     REMARKS,
     YES,
     negations_in,
 )
-from conflictscore.json_answers import is_json, json_values, said_by
-from conflictscore.markdown import Passage, passages
-from conflictscore.records import Gap, GapKind
-from conflictscore.records.examined import quoted
-from conflictscore.scripts import fold, words_in
 
 _MOST_LOOSE = 1  # Maximum informative words in a refusal, apart from the usual ones.
 _WORDS_OF_A_VALUE = 3  # Minimum number of words in a JSON value that may state something.

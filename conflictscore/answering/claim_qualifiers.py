@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple, Self
 
 from conflictscore.answering.claim_terms import stem_of
-from conflictscore.answering.word_lists import BOUNDS, FUNCTION_WORDS, HEDGES, LIMITS
 from conflictscore.scripts import fold
 from conflictscore.values import StatedValue, all_values_in, dimensions_in
+from conflictscore.word_lists import BOUNDS, FUNCTION_WORDS, HEDGES, LIMITS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = (

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from conflictscore.answering.claim_terms import WORD_OR_NUMBER, Terms, numbers_in, stem_of
-from conflictscore.answering.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
 from conflictscore.scripts import fold
+from conflictscore.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
 
 # Punctuation and conjunctions that end a clause.
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")

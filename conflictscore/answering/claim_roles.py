@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 
 from conflictscore.answering.claim_terms import WORD_OR_NUMBER, numbers_in, plain_text, stem_of
 from conflictscore.answering.roles import opposite_limits
-from conflictscore.answering.word_lists import (
+from conflictscore.scripts import fold
+from conflictscore.word_lists import (
     AGENTS,
     AUXILIARIES,
     FUNCTION_WORDS,
@@ -25,7 +26,6 @@ from conflictscore.answering.word_lists import (
     PASSIVE,
     SYMMETRIC,
 )
-from conflictscore.scripts import fold
 
 _NEAREST = 2  # maximum neighbouring words that may share a word's role, as the parts of a name do
 # German articles of objects, which may also come first ("Den Hund biss die Katze").

@@ -9,8 +9,8 @@ Limits without a stated reason were chosen by hand.
 import re
 
 from conflictscore.answering.claim_terms import Terms, telling_words
-from conflictscore.answering.word_lists import COURTESIES, REMARKS, YES
 from conflictscore.markdown import Passage
+from conflictscore.word_lists import COURTESIES, REMARKS, YES
 
 _LOOSE_SHARE = 0.2
 """Largest share of a passage's informative words that may be missing from its claims. Models reword

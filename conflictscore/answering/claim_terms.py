@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from conflictscore.answering.word_lists import (
+from conflictscore.scripts import fold, spaced_out, terms_in
+from conflictscore.word_lists import (
     FUNCTION_WORDS,
     IRREGULAR,
     NEGATIONS,
@@ -16,7 +17,6 @@ from conflictscore.answering.word_lists import (
     negations_in,
     stem,
 )
-from conflictscore.scripts import fold, spaced_out, terms_in
 
 _SMALL = 20  # largest number with its own word, other than multiples of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")

@@ -10,8 +10,8 @@ Limits without a stated reason were chosen by hand.
 
 import re
 
-from conflictscore.answering.word_lists import stem
 from conflictscore.scripts import fold
+from conflictscore.word_lists import stem
 
 # Words for an answer, for a part of an answer, and for its question.
 _NOUN = (

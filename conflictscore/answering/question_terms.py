@@ -12,8 +12,8 @@ from difflib import SequenceMatcher
 
 from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import telling_terms
-from conflictscore.answering.word_lists import STEM
 from conflictscore.scripts import word_set
+from conflictscore.word_lists import STEM
 
 _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
 _MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.

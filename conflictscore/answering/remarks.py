@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from conflictscore.answering.word_lists import (
+from conflictscore.scripts import fold
+from conflictscore.word_lists import (
     CONFLICT_WORDS,
     COURTESIES,
     FUNCTION_WORDS,
@@ -19,7 +20,6 @@ from conflictscore.answering.word_lists import (
     SOURCE_NOUNS,
     stem,
 )
-from conflictscore.scripts import fold
 
 # A sentence with its final marks, or marks alone. Clauses below end with a comma or similar mark.
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*|[.!?\n]+")

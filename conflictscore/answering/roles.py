@@ -10,9 +10,9 @@ Limits without a stated reason were chosen by hand.
 import re
 from typing import NamedTuple, Self
 
-from conflictscore.answering.word_lists import STEM
 from conflictscore.directions import DIRECTIONS
 from conflictscore.scripts import word_set
+from conflictscore.word_lists import STEM
 
 _MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
 

@@ -15,7 +15,6 @@ from conflictscore.answering.languages import (
     yes_or_no,
 )
 from conflictscore.answering.roles import differs_in_order
-from conflictscore.answering.word_lists import STEM
 from conflictscore.prompts import without_invisibles
 from conflictscore.scripts import terms_in, word_set
 from conflictscore.values import (
@@ -24,6 +23,7 @@ from conflictscore.values import (
     values_beyond,
     values_in,
 )
+from conflictscore.word_lists import STEM
 
 _FUNCTION_WORDS = word_set(
     """a an and are as at be been being but by can could did do does for from had has have he her

@@ -3,6 +3,7 @@
 The claims of one call form a batch. Each claim has an id derived from its text. A verdict counts
 only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
 without a usable verdict. A claim that reads like an instruction to the judge gets a call to itself.
+Claims that have nothing in common with the documents get a call of their own.
 The rules and the document precede the claims, so that a server can cache them for the next claims.
 
 Limits without a stated reason were chosen by hand.
@@ -21,7 +22,7 @@ from conflictscore.errors import (
     ProviderError,
     UnreadableReplyError,
 )
-from conflictscore.labelers.claimed_orders import reads_like_an_order
+from conflictscore.labelers.claimed_orders import reads_like_an_order, strangers
 from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.parts import label_of_parts, parts_of
 from conflictscore.labelers.prompting import content_ids, identity_of
@@ -232,9 +233,11 @@ class BatchJudge:
         by_document: dict[int, tuple[Document, list[Claim]]] = {}
         for claim, document in pairs:
             by_document.setdefault(document.number, (document, []))[1].append(claim)
+        apart = await strangers(pairs)
         async with together() as start:
             for document, claims in by_document.values():
-                for batch in await self._prepared(claims, document):
+                others = apart.get(document.number, frozenset())
+                for batch in await self._prepared(claims, document, others):
                     settle = self._settle_parts if batch.further else self._settle
                     start(partial(settle, batch, meter, on_label, _ROUNDS))
 
@@ -322,14 +325,27 @@ class BatchJudge:
         rules = self._prompts.render(_RULES)
         return self._prompts.render(_TEMPLATE, rules=rules, document=document, claims=claims)
 
-    async def _prepared(self, claims: Sequence[Claim], document: Document) -> list[Batch]:
-        """Return the batches; long documents are measured and cut in a thread."""
-        if len(document.text) <= LONG_CHARS:
-            return list(self._batches(claims, document))
-        work = partial(list[Batch], self._batches(claims, document))
-        return await read_in_thread(work, len(document.text))
+    async def _prepared(
+        self, claims: Sequence[Claim], document: Document, others: frozenset[int]
+    ) -> list[Batch]:
+        """Return the batches; long documents are measured and cut in a thread.
 
-    def _batches(self, claims: Sequence[Claim], document: Document) -> Iterator[Batch]:
+        ``others`` are the numbers of claims that have nothing in common with the document.
+        """
+        orders = [[claim] for claim in filter(reads_like_an_order, claims)]
+        statements = list(itertools.filterfalse(reads_like_an_order, claims))
+        strange = [claim for claim in statements if claim.number in others]
+        plain = [claim for claim in statements if claim.number not in others]
+
+        def batches() -> list[Batch]:
+            groups = [*orders, strange, plain]
+            return [batch for group in groups for batch in self._batches(group, document)]
+
+        if len(document.text) <= LONG_CHARS:
+            return batches()
+        return await read_in_thread(batches, len(document.text))
+
+    def _batches(self, statements: Sequence[Claim], document: Document) -> Iterator[Batch]:
         """Put the claims into batches, in order; each batch is as large as the limits allow.
 
         A document that does not fit is read in parts, beginning with the part nearest to the
@@ -337,9 +353,6 @@ class BatchJudge:
         """
         some: list[Claim] = []
         total = 0
-        for claim in filter(reads_like_an_order, claims):
-            yield self._batch([claim], document, _MARK_TOKENS + count_tokens(claim.text))
-        statements = list(itertools.filterfalse(reads_like_an_order, claims))
         for claim in statements:
             tokens = _MARK_TOKENS + count_tokens(claim.text)
             most = self._most + (self._is_brief and claim is statements[-1])

@@ -1,15 +1,23 @@
 """Recognises claims that may address the judge instead of stating something.
 
-Such a claim is labelled in a separate call, so that it cannot influence the verdicts on other
-claims. A false positive costs one call.
+Such a claim is kept away from other claims, so that it cannot influence the verdicts on them. A
+claim with the words of an order is labelled in a separate call. Orders in other words, languages or
+encodings have nothing in common with the documents; claims without common words are labelled in a
+separate call as a group. A false positive costs at most one call.
 """
 
 import re
 import unicodedata
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
 
+from conflictscore.labelers.protocol import Pair
 from conflictscore.prompts import neutral
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.records import Claim
+from conflictscore.scripts import term_sets
+from conflictscore.threads import LONG_CHARS, read_in_thread
+from conflictscore.word_lists import FUNCTION_WORDS, NEGATIONS
 
 _LONGEST_READ = 2000  # characters; claims are single sentences
 _CLAIM_WORDS = (
@@ -81,3 +89,75 @@ def reads_like_an_order(claim: Claim) -> bool:
     words = text.casefold()
     told = _THINGS.search(words) or _OUTCOMES.search(words)
     return told is not None and _ADDRESSES.search(words) is not None
+
+
+_LEAST_ORDER = 16  # bytes, since scripts without spaces take more bytes for a character
+_TERM_LETTERS = 5
+"""Words count as the same if they begin with the same letters, up to this number."""
+_WITNESSES = 2
+"""Number of documents that make a claim part of the subject. One is not enough, since the document
+that demands a hostile claim contains its words."""
+_UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
+_STATEMENT = re.compile(r"(?:The|An?) [A-Z]?[a-z]")
+_GUIDES = re.compile(
+    r"\b(?:may|ought|let|just|so|if|when|first|next|now|already|here|this|these|th(?:is|at) "
+    r"(?:text|page|list)|any\w*|every\w*|no(?:thing|body|ne)?|not|n't|who\w*|what\w*|rest|list"
+    r"|options?|task|test|instead|system|user|developer|review\w*|check\w*|audit\w*)\b"
+)
+"""Matches words that make even a plain English statement doubtful."""
+
+
+async def strangers(pairs: Sequence[Pair]) -> dict[int, frozenset[int]]:
+    """Return the claims that have nothing in common with each document, by number.
+
+    Such a claim shares no informative word with the document, nor with two other documents, nor
+    with a claim that does. Short claims, such as "Yes.", and plain English statements are never
+    included. If there is only one document, no claim is included. Long documents are read off the
+    event loop.
+    """
+    claims = {claim.number: claim for claim, _ in pairs}
+    documents = {document.number: document for _, document in pairs}
+    own = {number: _informative(claim.text) for number, claim in claims.items()}
+    if min(len(own), len(documents)) < _WITNESSES or frozenset.intersection(*own.values()):
+        return {}  # all claims are about the same thing, or nothing can be compared
+    texts = {number: f"{document.title} {document.text}" for number, document in documents.items()}
+    possible = {number for number, claim in claims.items() if not _is_plain(claim.text)}
+    work = partial(_far_apart, own, texts, possible)
+    chars = sum(map(len, texts.values()))
+    return work() if chars <= LONG_CHARS else await read_in_thread(work, chars)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a claim is short, or a plain English statement without words of an order."""
+    if len(text.encode()) < _LEAST_ORDER:
+        return True
+    words = text.casefold()
+    doubtful = (_GUIDES, _THINGS, _OUTCOMES, _ADDRESSES)
+    return (
+        text.isascii()
+        and _STATEMENT.match(text) is not None
+        and not any(pattern.search(words) for pattern in doubtful)
+    )
+
+
+def _far_apart(
+    own: Mapping[int, frozenset[str]], texts: Mapping[int, str], possible: Set[int]
+) -> dict[int, frozenset[int]]:
+    told = {number: _informative(text) for number, text in texts.items()}
+    met = {
+        claim: [number for number, terms in told.items() if not words.isdisjoint(terms)]
+        for claim, words in own.items()
+    }
+    far = {}
+    for number, terms in told.items():
+        is_near = {claim for claim, at in met.items() if number in at or len(at) >= _WITNESSES}
+        near = terms.union(*(own[claim] for claim in is_near))
+        far[number] = frozenset(claim for claim in possible if own[claim].isdisjoint(near))
+    return far
+
+
+def _informative(text: str) -> frozenset[str]:
+    """Return the beginnings of a text's informative words."""
+    [words] = term_sets([text])
+    told = words - _UNINFORMATIVE
+    return frozenset(word[:_TERM_LETTERS] for word in told if len(word) > 1)
