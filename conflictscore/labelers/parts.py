@@ -16,7 +16,8 @@ from conflictscore.records import Document, EvidenceLabel, Label
 from conflictscore.threads import at_once
 
 MOST_PARTS = 4
-"""Maximum number of parts of a document to read; each costs one call per claim or batch."""
+"""Maximum number of parts of a document to read; each costs one call per claim or batch. The number
+was chosen by hand."""
 _TITLE_CHARS = 300
 """Maximum length of a document's title, in characters.
 

@@ -33,6 +33,7 @@ _OWN_HEADERS = (
 )
 """Headers that pages of other origins may read."""
 _PAGE = Path(__file__).with_name("page")
+# A page may load only files of this service, so text from documents cannot load or send anything.
 _PAGE_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"

@@ -74,6 +74,7 @@ def key_holder(line: str, where: str) -> KeyHolder:
             " without spaces, or sha256: and 64 hexadecimal digits"
         )
     if len(fields) == 1:
+        # a key without a name is named by half of its hash, which does not reveal the key
         return KeyHolder(digest.hex()[:32], digest, reads_all)
     if not _NAME.fullmatch(fields[0]):
         raise InputError(

@@ -107,6 +107,7 @@ def hides(declarations: str) -> bool:
 def _colour(value: str) -> str:
     """Return a colour in a uniform notation, for comparison."""
     value = "".join(value.lower().split())
+    # the short form "#abc" means "#aabbcc"
     if len(value) == 4 and value[0] == "#":
         value = "#" + "".join(2 * digit for digit in value[1:])
     return _COLOURS.get(value, value)

@@ -251,6 +251,7 @@ class _Walk:
                 above[column] = len(rows), len(cells)
                 cells.append(Cell(text, width))
             column += width
+        # at most 200, since a hostile file may state any number
         cells += [Cell("")] * min(number_of(properties, "gridAfter", default=0), 200)
         return cells
 

@@ -176,6 +176,7 @@ def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
 
 def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
     """Remove the line numbers in a page's margin."""
+    # a numbered line has the number, and at most one column of text
     numbers = [line[0] for line in lines if line[0].text.isdecimal() and len(line) <= 2]
     if len(numbers) < _LEAST_NUMBERS or not _counts(numbers):
         return lines

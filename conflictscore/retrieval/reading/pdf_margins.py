@@ -169,6 +169,7 @@ def _is_turned(run: TextRun) -> bool:
 def _lies_over(run: TextRun, runs: Sequence[TextRun], usual: float) -> bool:
     """Whether a large or rotated text crosses at least two lines of smaller text."""
     low, high = sorted((run.y, run.y + run.slope))
+    # half the size for a rotated text, whose letters lean to the side; chosen by hand
     high += run.size * (0.5 if _is_turned(run) else 1)
     heights = {
         round(text.y)

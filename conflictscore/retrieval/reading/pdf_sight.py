@@ -100,6 +100,7 @@ class Sight:
         texts = objects.texts
         colours = (ctypes.c_uint * (4 * len(texts)))()
         start, size = ctypes.addressof(colours), ctypes.sizeof(colours)
+        # a colour is four numbers of 4 bytes: red, green, blue and opacity
         parts = (range(start + part, start + size, 16) for part in range(0, 16, 4))
         modes = map(self._calls.mode, texts)
         clips = map(self._calls.clip_paths, map(self._calls.clip, texts))

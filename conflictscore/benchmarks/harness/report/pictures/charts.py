@@ -92,7 +92,7 @@ def _scores(run: ReportRun, stem: str) -> Picture | None:
             axes.set_xlabel(title)
             axes.set_xlim(0, 1)
             axes.set_xticks([0, 0.5, 1])
-            axes.set_ylim(0, 105)
+            axes.set_ylim(0, 105)  # room above a bar of 100 %
         panels[0].set_ylabel("% of answers")
         panels[1].legend(frameon=False, fontsize=8)
 
