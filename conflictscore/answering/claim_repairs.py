@@ -15,7 +15,7 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.markdown import passages
 from conflictscore.scripts import fold, word_set, words_in
 
-_FEWEST_WORDS = 4  # a shorter text is hardly a sentence that a document can support
+_FEWEST_WORDS = 4  # A shorter text is hardly a sentence that a document can support.
 # A sentence that begins with one of these words cannot be understood without the text before it.
 _NEEDS_CONTEXT = word_set(
     """it he she they this that these those its his her their such here there then

@@ -27,7 +27,7 @@ from conflictscore.word_lists import (
     SYMMETRIC,
 )
 
-_NEAREST = 2  # maximum neighbouring words that may share a word's role, as the parts of a name do
+_NEAREST = 2  # Most neighbours that may share a word's role, as the parts of a name do.
 # German articles of objects, which may also come first ("Den Hund biss die Katze").
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.

@@ -69,7 +69,7 @@ _DESCRIBES = re.compile(
 # ", and it", "; but he": the start of a clause that may not be reported.
 _NEXT_CLAUSE = re.compile(r"[,;]\s(?:(?:and|but|und|aber|et|mais|y|pero)\s)?(?=\w)")
 _WORD = re.compile(r"[^\W\d_]+")
-_SUBJECT_CHARS = 80  # no subject that the pattern matches is longer
+_SUBJECT_CHARS = 80  # maximum length of a subject that the pattern matches
 
 # A statement with one of these subjects cannot be understood without the sentence before it.
 _PRONOUN = re.compile(

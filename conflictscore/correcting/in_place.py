@@ -165,8 +165,7 @@ async def _look(
     no_change = Change.kept(before, passage.start, dispute.claims, round=round_, whole=whole)
     shown_text, looking = before, _looking(last, state, context, meter)
     if passage.kind == "value":
-        # a document's answer is one statement, which cannot replace true, false or several
-        # sentences
+        # a document's answer is one statement; it cannot replace true, false or several sentences
         if before in _TRUTH_VALUES or is_prose(before):
             why = "True, false and values of several sentences are not replaced."
             return no_change.model_copy(update={"reason": why})

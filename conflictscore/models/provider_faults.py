@@ -28,7 +28,7 @@ _MOST_CAUSES = 8
 """Maximum number of nested exceptions that are searched. Clients nest up to four."""
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
-_BODY_CHARS = 20_000  # characters of an untrusted body that are searched
+_BODY_CHARS = 20_000  # Maximum characters of an untrusted body to search.
 # Fields in which servers report an HTTP status, a code and a message.
 _STATUS_FIELDS = ("status_code", "statuscode", "status", "code")
 _CODE_FIELDS = ("code", "type", "status")

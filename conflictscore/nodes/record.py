@@ -100,8 +100,8 @@ def _has_one_source(state: RagState, last: Attempt, runtime: RunRuntime) -> bool
     report = last.report
     asks = runtime.context.settings.min_coverage is not None and report and report.claims
     reports = [attempt.report for attempt in attempts_of(state)]
-    # altered copies or parts of one text may disagree, even on an answer that has since been
-    # corrected
+    # parts or altered copies of one text may contradict each other, even about an answer that has
+    # since been corrected
     if not asks or any(report and report.conflicting for report in reports):
         return False
     documents = documents_of(state)

@@ -26,7 +26,7 @@ from conflictscore.benchmarks.natconfqa.data import AnswerPair, NatConfQuestion
 from conflictscore.benchmarks.natconfqa.judges import Judgement
 
 _KINDS = ("conflicts", "answers")
-_ZEROS = "f1 with zeros"  # this and the next measure are ours; see above
+_ZEROS = "f1 with zeros"  # this measure and the next are our own; see above
 _AS_LISTED = "conflicts precision as listed"
 MEASURES = (
     *(f"{kind} {part}" for kind in _KINDS for part in ("recall", "precision", "f1", _ZEROS)),

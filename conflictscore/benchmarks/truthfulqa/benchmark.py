@@ -183,7 +183,7 @@ class _Cells(PublishedRow):
 
 
 class _ChoiceCells(_Cells):
-    """The columns that binary choice needs, which only the version of January 2025 has."""
+    """The columns that binary choice needs; only the version of January 2025 has them."""
 
     wrong: Text = Field(alias="Best Incorrect Answer")
 

@@ -266,7 +266,7 @@ def _methods(runs: Sequence[ReportRun]) -> list[str]:
 
 
 def _paired_methods(runs: Sequence[ReportRun]) -> list[str]:
-    """Return the methods that are compared with the baseline, by the same criterion."""
+    """Return the methods, other than the baseline, that are judged by the baseline's criterion."""
     methods = _methods(runs)
     if BASELINE not in methods:
         return []
