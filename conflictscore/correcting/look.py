@@ -15,7 +15,13 @@ from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rivals import Rivals, is_led_to_yes, labelled, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
-from conflictscore.correcting.vote import VoteOutcome, outcome, tallied, without_agreeing_votes
+from conflictscore.correcting.vote import (
+    VoteOutcome,
+    outcome,
+    tallied,
+    without_agreeing_votes,
+    without_votes,
+)
 from conflictscore.correcting.weigh import weigh
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.records import (
@@ -61,7 +67,22 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             why=f"{_if_refuted(claim)}No question for this claim was found, so no document was"
             " asked.",
         )
-    candidates, vote = _vote_on(rivals, passage, looking)
+    candidates = _tallied(rivals, passage, looking)
+    look = await _settled(rivals, candidates, passage, looking)
+    first_misread: SecondLook | None = None
+    while look.decision == "hedge" and await is_misread(look, looking):
+        first_misread = first_misread or _as_misread(look)
+        # a different rival may be a real one
+        candidates = without_votes(candidates, look.rival or 0)
+        look = await _settled(rivals, candidates, passage, looking)
+    return look if look.decision != "keep" else first_misread or look
+
+
+async def _settled(
+    rivals: Rivals, candidates: tuple[Candidate, ...], passage: str, looking: Looking
+) -> SecondLook:
+    """Return the look that the candidates' votes lead to, after weighing them if necessary."""
+    vote = _vote_on(rivals, candidates, passage, looking)
     is_corrected = await _is_corrected(vote, candidates, looking)
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)
     if weighing is not None and weighing.chosen == 0:
@@ -74,19 +95,19 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
         thing=rivals.thing,
         rival=vote.rival,
     )
-    decided = _decided(look, vote, weighing, looking, is_corrected=is_corrected)
-    if decided.decision == "hedge" and await is_misread(decided, looking):
-        told = _told(candidates[vote.rival or 0])
-        why = f"The value in {told} seems to be about another thing."
-        update = {"decision": "keep", "outcome": LookOutcome.ANOTHER_THING, "why": why}
-        return decided.model_copy(update=update)
-    return decided
+    return _decided(look, vote, weighing, looking, is_corrected=is_corrected)
 
 
-def _vote_on(
-    rivals: Rivals, passage: str, looking: Looking
-) -> tuple[tuple[Candidate, ...], VoteOutcome]:
-    """Return the claim and its rivals with their votes, and the outcome of the vote."""
+def _as_misread(look: SecondLook) -> SecondLook:
+    """Change a look to keep the claim, since its rival's value was misread."""
+    told = _told(look.candidates[look.rival or 0])
+    why = f"The value in {told} seems to be about another thing."
+    update = {"decision": "keep", "outcome": LookOutcome.ANOTHER_THING, "why": why}
+    return look.model_copy(update=update)
+
+
+def _tallied(rivals: Rivals, passage: str, looking: Looking) -> tuple[Candidate, ...]:
+    """Return the claim and its rivals with their votes."""
     candidates = tallied(
         rivals.evidence,
         rivals.given_by,
@@ -95,10 +116,17 @@ def _vote_on(
         yes_no=opposite(passage, looking.question) is not None,
     )
     if looking.reader.model.is_local and looking.is_labelled_by_embedded:
-        candidates = without_agreeing_votes(candidates, rivals.question)
+        return without_agreeing_votes(candidates, rivals.question)
+    return candidates
+
+
+def _vote_on(
+    rivals: Rivals, candidates: Sequence[Candidate], passage: str, looking: Looking
+) -> VoteOutcome:
+    """Return the outcome of the vote."""
     vote = outcome(candidates, rivals.corrects, is_contested=rivals.contested)
     if vote.rival is None:
-        return candidates, vote
+        return vote
     rival = candidates[vote.rival]
     if is_led_to_yes(passage, rival.statement, looking):
         # a reader that also says yes for a document that supports the no is not reliable here, so
@@ -106,10 +134,10 @@ def _vote_on(
         claim = candidates[0]
         is_blind = not set(rival.given_by).isdisjoint(claim.evidence.supports)
         if is_blind and claim.worth >= rival.worth:
-            return candidates, VoteOutcome("keep")
+            return VoteOutcome("keep")
         if vote.kind == "replace":
             vote = vote._replace(kind="open")
-    return candidates, vote
+    return vote
 
 
 async def _look_by_wording(

@@ -112,17 +112,18 @@ def without_agreeing_votes(candidates: Sequence[Candidate], question: str) -> tu
     supports both wordings. So such a rival is probably the claim in other words.
     """
     claim = candidates[0]
+    for place, rival in enumerate(candidates[1:], start=1):
+        is_agreeing = {*rival.votes} <= {*claim.evidence.supports}
+        if is_agreeing and not values_beyond(rival.statement, f"{question}\n{claim.statement}"):
+            candidates = without_votes(candidates, place)
+    return tuple(candidates)
+
+
+def without_votes(candidates: Sequence[Candidate], place: int) -> tuple[Candidate, ...]:
+    """Return the candidates, ignoring the votes for the one at an index."""
     nothing: dict[str, object] = {"votes": (), "witnesses": 0, "worth": 0.0}
-    return (
-        claim,
-        *(
-            rival.model_copy(update=nothing)
-            if {*rival.votes} <= {*claim.evidence.supports}
-            and not values_beyond(rival.statement, f"{question}\n{claim.statement}")
-            else rival
-            for rival in candidates[1:]
-        ),
-    )
+    ignored = candidates[place].model_copy(update=nothing)
+    return (*candidates[:place], ignored, *candidates[place + 1 :])
 
 
 def outcome(

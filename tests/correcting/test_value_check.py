@@ -89,3 +89,53 @@ async def test_two_documents_with_the_same_value_are_not_asked() -> None:
 
     assert not questions
     assert look.outcome is not LookOutcome.ANOTHER_THING
+
+
+class ByHeights(ByWords):
+    """The same with all the heights of the test below."""
+
+    async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
+        heights = [
+            [height for height in ("64", "71", "80") if height in text]
+            for text in (claim.text, document.text)
+        ]
+        label = Label.SUPPORTS if heights[0] == heights[1] else Label.CONTRADICTS
+        if "width" in document.text:
+            label = Label.IRRELEVANT
+        likely = {each: 0.9 if each is label else 0.05 for each in (Label.SUPPORTS, *_OTHERS)}
+        return EvidenceLabel(
+            claim=claim.number, document=document.number, label=label, probabilities=likely
+        )
+
+
+@pytest.mark.parametrize(
+    ("misread", "told"), [({"71"}, "80"), ({"80"}, "71"), ({"71", "80"}, None)]
+)
+async def test_after_a_misread_value_the_next_rival_is_told(
+    misread: set[str], told: str | None
+) -> None:
+    def reply(prompt: str) -> str:
+        height = next(each for each in ("64", "71", "80") if f"{each} metres high" in prompt)
+        if "What exactly is" not in prompt:
+            return f"The Corrie Dam is {height} metres high."
+        kind = "width of the spillway" if height in misread else "height of Corrie Dam"
+        return f"{height} metres is the {kind}."
+
+    looking, _ = looking_embedded(
+        QUESTION,
+        "Corrie Dam: 64 metres high.",
+        "Inspection of Corrie Dam: 71 metres high in all.",
+        "Survey of Corrie Dam: 80 metres high in all.",
+        labeler=ByHeights(),
+        reply=reply,
+        only_claim=True,
+        answer=CLAIM,
+    )
+    look = await look_again_at(claim_with("+--", CLAIM), CLAIM, looking)
+
+    assert look.decision == ("keep" if told is None else "hedge")
+    if told:
+        assert look.rival is not None
+        assert told in look.candidates[look.rival].statement
+    else:
+        assert look.outcome is LookOutcome.ANOTHER_THING
