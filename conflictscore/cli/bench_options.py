@@ -26,7 +26,7 @@ The local model gains nothing from parallel calls.
 """
 
 STUDY_TEMPERATURE = 0.7
-"""Default temperature of the answers if ``--seeds`` asks for several runs."""
+"""Default temperature of the answers if ``--seeds`` asks for several runs; chosen by hand."""
 
 _Option = Callable[[Any], Any]
 _number = partial(click.option, type=click.IntRange(min=1), metavar="N")
@@ -41,6 +41,7 @@ def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     omitted if the benchmark has only one form. ``--answer-judge`` is omitted if no model judges the
     answers.
     """
+    # decorators apply from the last to the first
     for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
         command = option(command)
     command = with_evidence_options(with_model_choice(command))
@@ -108,7 +109,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     yield _default("--reconsider", type=choices, default="worst", help=_WORST_HELP)
     yield _default(
         "--seeds",
-        type=click.IntRange(min=1, max=99),
+        type=click.IntRange(min=1, max=99),  # chosen by hand
         default=1,
         metavar="N",
         help="Run the benchmark N times, with seeds S, S+1 and so on, and pool the runs as "

@@ -10,7 +10,10 @@ _WHOLE = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|[({\[|].*[)}\]|]", re.DOTALL)
 
 
 def raised(text: str, mark: str) -> str:
-    """Put "^" or "_" before a superscript or subscript (10^6, H_2O) if it starts like a number."""
+    """Put "^" or "_" before a superscript or subscript (10^6, H_2O) if it starts like a number.
+
+    Raised letters are usually the ending of an ordinal number ("1st") or a sign such as "TM".
+    """
     return f"{mark}{text}" if mark and _RAISED_NUMBER.match(text) else text
 
 
