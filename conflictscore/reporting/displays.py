@@ -80,6 +80,7 @@ class RecordingProgress(CountBar):
     def __call__(self, report: RecordingReport) -> None:
         """Show the latest state of the recording."""
         for failure in report.failures[self._failures :]:
+            # a question may be long, and the reason comes after it
             self.say(one_line(f"failed: {failure.question}: {failure.error}", limit=1_000))
         self._failures = len(report.failures)
         failures = f"{self._failures} failed" if self._failures else ""

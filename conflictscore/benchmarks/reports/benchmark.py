@@ -73,8 +73,8 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
 
     The topic of a row is its field ``topic``. If this field is missing, the topic is the row's
     question, and if there is no question either, it is the claim. If several topics have the same
-    documents, only the first one is used. For example, WikiContradict has two claims for each
-    question, and they share their documents.
+    documents, and the same verdict on whether these disagree, only the first topic is used. For
+    example, WikiContradict has two claims for each question, and they share their documents.
 
     The file contains JSON lines in one of two formats. A line of a file of groups has the fields
     ``id``, ``claim``, ``docs`` and ``has_conflict``, and it can have ``topic`` or ``question``. A

@@ -24,7 +24,7 @@ _SWITCH = re.compile(r"\\\*\s{0,9}(?:\"[^\"]{0,60}\"|\S{1,60})")
 _TOKEN = re.compile(r"\\([a-z]{1,2})\s?(-?\d{1,4}\s?)?|\\(.)|(.)", re.IGNORECASE | re.DOTALL)
 _RINGS = frozenset("○◯□◇△〇")
 """Shapes that Word draws around an enclosed character."""
-_LARGEST_CODE = 0x10FFFF
+_LARGEST_CODE = 0x10FFFF  # of Unicode
 
 
 @dataclass(slots=True)
