@@ -90,7 +90,7 @@ def has_longer_name(document: Document, question: str, own: Sequence[Document]) 
     for name in names_in(question.partition(" ")[2])[:1]:
         further = _words_after(name, document) - name_terms
         if further and None not in further:
-            return further.isdisjoint(*(_words_after(name, each) for each in own))
+            return all(further.isdisjoint(_words_after(name, each)) for each in own)
     return False
 
 

@@ -225,7 +225,8 @@ def test_a_document_whose_thing_has_a_longer_name_is_about_another_thing(
     [document, other] = documents_with(text, own)
 
     question = "How fast is the Kite e-scooter?"
-    assert has_longer_name(document, question, [other]) is longer
+    for others in ([other], [other, other]):
+        assert has_longer_name(document, question, others) is longer
 
 
 @pytest.mark.parametrize(
