@@ -68,6 +68,8 @@ class RevisingWorld(World):
     written: Callable[[str], str | Fault] = field(
         default=lambda passage: passage.replace("1871", "1874").replace("1850", "1840")
     )
+    read_rest: str | None = None
+    """The claims of a passage without a year that is read again; None if it has none."""
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         asked = [m["content"] for m in request.messages if m["role"] == "user"]
@@ -87,6 +89,8 @@ class RevisingWorld(World):
         if (anew or self.decomposition is None) and "separate claims that it makes" in prompt:
             self.asked["decompose"] += 1
             passage = prompt.rpartition("<answer>")[2].partition("</answer>")[0].strip()
+            if anew and self.read_rest and not _YEAR.search(passage):
+                return self.read_rest
             claims = claims_of(passage)
             return self.broken.get("decompose") or (
                 claims if "two bars" in prompt else re.sub(r" \|\| .*", "", claims)

@@ -20,6 +20,7 @@ from conflictscore.answering.claim_coverage import (
     states_nothing,
     unclaimed_in,
 )
+from conflictscore.answering.claim_order import is_jumbled
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims, untranslated
 from conflictscore.answering.claim_repairs import (
     sentences_as_claims,
@@ -127,7 +128,7 @@ async def _claims_of_longer(
     located_claims = await asking.placed_claims(by_model=by_model)
     located_claims = untranslated(located_claims, answer, documents)
     if judge.model.is_local:
-        located_claims = await _off_the_loop(without_idle_claims, answer, located_claims, question)
+        located_claims = await off_the_loop(without_idle_claims, answer, located_claims, question)
     return await _with_the_rest(located_claims, answer, question, judge)
 
 
@@ -238,13 +239,13 @@ async def _with_the_rest(
     that these parts claim nothing, the reply is not trusted. Instead, the words of the parts decide
     whether they claim something.
     """
-    parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
+    parts = await off_the_loop(unclaimed_in, answer, located_claims, question)
     parts_left: Sequence[UnclaimedPart] | None = parts
     failure_note = ""
     if parts:
         try:
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
-            located_claims = _without_exchanged(located_claims, answer, parts)
+            located_claims = _without_misread(located_claims, answer, parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = _with_more(located_claims, texts, answer)
             parts_left = None  # the claims have changed, so the parts must be determined again
@@ -254,26 +255,27 @@ async def _with_the_rest(
             failure_note = f" ({failure})"
         if judge.model.is_local:
             located_claims = without_idle_claims(answer, located_claims, question)
-            parts = await _off_the_loop(unclaimed_in, answer, located_claims, question)
+            parts = await off_the_loop(unclaimed_in, answer, located_claims, question)
             located_claims = with_uncovered_sentences(located_claims, answer, parts)
             parts_left = None
     find_gaps = partial(gaps_of, parts=parts_left)
-    gaps = await _off_the_loop(find_gaps, answer, located_claims, question, failure_note)
+    gaps = await off_the_loop(find_gaps, answer, located_claims, question, failure_note)
     claims = _asserting(located_claims)
     if located_claims and not claims.claims and not gaps:
         gaps = (_NOTHING,)
     return claims._replace(gaps=gaps)
 
 
-def _without_exchanged(
+def _without_misread(
     located_claims: Sequence[Placed], answer: str, parts: Sequence[UnclaimedPart]
 ) -> list[Placed]:
-    """Leave out claims that swap roles in an uncovered part, since the answer denies them."""
+    """Leave out jumbles of words, and claims that swap roles, which the answer denies."""
     passages_left = [answer[part.start : part.end] for part in parts if part.in_others]
     return [
         (text, span)
         for text, span in located_claims
-        if not any(exchanged_roles(text, passage) for passage in passages_left)
+        if not is_jumbled(text, answer)
+        and not any(exchanged_roles(text, passage) for passage in passages_left)
     ]
 
 
@@ -284,7 +286,7 @@ def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
     return AnswerClaims(claims, asserting_nothing=tuple(silent))
 
 
-async def _off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
+async def off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
     """Compare an answer with its claims; if the answer is long, do so in a thread."""
     if len(answer) < LONG_CHARS:
         return compare(answer, *more)

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence, Set
 from typing import NamedTuple
 
 from conflictscore.answering.claim_matching import ClaimsAbout, claims_about, without_labels
+from conflictscore.answering.claim_order import is_jumbled
+from conflictscore.answering.claim_passages import text_of
 from conflictscore.answering.claim_places import Placed
 from conflictscore.answering.claim_qualifiers import (
     added_hedges,
@@ -38,12 +40,11 @@ from conflictscore.answering.claim_terms import (
     tells_names,
     terms_of,
 )
-from conflictscore.answering.remarks import without_remarks
 from conflictscore.json_answers import is_json, json_values, said_by
 from conflictscore.markdown import Passage, passages
 from conflictscore.records import Gap, GapKind
 from conflictscore.records.examined import quoted
-from conflictscore.scripts import fold, words_in
+from conflictscore.scripts import fold
 from conflictscore.word_lists import (
     COURTESIES,
     REFUSALS,
@@ -53,27 +54,12 @@ from conflictscore.word_lists import (
 )
 
 _MOST_LOOSE = 1  # Maximum informative words in a refusal, apart from the usual ones.
-_WORDS_OF_A_VALUE = 3  # Minimum number of words in a JSON value that may state something.
 
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
 _YES_OR_NO = re.compile(
     r"\b(?:yes|ja|oui|s[i\u00ed]|no|nein|non)[,;:.!\u2013\u2014 ]{0,4}$"
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
-    re.IGNORECASE,
-)
-# Three consecutive words, which code seldom contains.
-_PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
-# Words that begin lines of code and commands, even if the line looks like prose.
-_PROGRAM = re.compile(
-    r"(?:public|private|static|const|let|var|import|from|def|class|return|select|insert|update"
-    r"|create|for|while|if|else|elif|with|int|void|float|double|pip|npm|git|sudo|apt|cd|export)\b",
-    re.IGNORECASE,
-)
-# A number that only orders parts of an answer, as in "Step 1: Install the pump".
-_ORDER = re.compile(
-    r"^\W{0,6}(?:step|part|option|tip|phase|schritt|teil|\u00e9tape|partie|paso|parte)\s\d{1,2}"
-    r"(?=[:.)]|\s[\u2013\u2014-])",
     re.IGNORECASE,
 )
 _MOST_LISTED = 5  # maximum number of words listed in a note
@@ -180,8 +166,12 @@ def unclaimed_parts(
     asked = terms_of(question, names=names).words
     on_question = {n for n, each in enumerate(terms) if 2 * len(each.words & asked) > len(asked)}
     listed = _Claims(claims, terms, verbatim, asked, on_question, topic_of(terms) | asked)
+    jumbled = {n for n, claim in enumerate(claims) if is_jumbled(claim, answer)}
     about = _claims_about(answer, parts, terms, spans, asked)
-    found = (_left_of(answer, part, listed, *about[n]) for n, part in enumerate(parts))
+    found = (
+        _left_of(answer, part, listed, near - jumbled, own - jumbled)
+        for part, (near, own) in zip(parts, about, strict=True)
+    )
     return tuple(part for part in found if part is not None)
 
 
@@ -223,7 +213,7 @@ def _left_of(
     answers = bool(claims.on_question) and bool(_YES_OR_NO.search(passage))
     near = near | claims.on_question if answers else near
     known = claims.asked | YES if answers else claims.asked
-    text = _text_of(answer, part, known)
+    text = text_of(answer, part, known)
     of_part = claims.terms_of(near)
     unclaimed = _unclaimed(answer, part, text, of_part, known)
     stems = frozenset[str]().union(*(terms.words for terms in of_part))
@@ -303,7 +293,7 @@ def states_nothing(answer: str, question: str) -> bool:
     names = tells_names(answer)
     asked = terms_of(question, names=names)
     for part in passages(answer):
-        terms = terms_of(_text_of(answer, part), names=names)
+        terms = terms_of(text_of(answer, part), names=names)
         if terms.numbers - asked.numbers or terms.names - asked.words:
             return False
         own = terms.words - asked.words - COURTESIES
@@ -377,22 +367,5 @@ def _claims_about(
     spans: Sequence[tuple[int, int] | None],
     asked: frozenset[str],
 ) -> list[ClaimsAbout]:
-    words = [terms_of(_text_of(answer, part), names=False).of_a_place for part in parts]
+    words = [terms_of(text_of(answer, part), names=False).of_a_place for part in parts]
     return claims_about(words, [part.start for part in parts], claims, spans, asked)
-
-
-def _text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:
-    """Return the part of a passage's text that may make a claim.
-
-    In code, only text that reads like prose counts. In JSON, only values of several words count:
-    the model was asked about each plain value ("en", true, a score) separately.
-    """
-    text = answer[part.start : part.end]
-    if part.kind == "value":
-        value = said_by(text)
-        return plain_text(value) if len(words_in(value)) >= _WORDS_OF_A_VALUE else ""
-    if part.kind != "code" or text.lstrip().startswith("<"):
-        return without_remarks(plain_text(_ORDER.sub("", text)), asked)
-    lines = text.removeprefix("```").removesuffix("```").splitlines()
-    prose = (run[0] for line in lines for run in _PROSE.finditer(line))
-    return " . ".join(run for run in prose if not _PROGRAM.match(run))

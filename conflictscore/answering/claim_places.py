@@ -54,13 +54,13 @@ def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple
         claim for claim in claims if not any(change.holds(claim) for change in real_changes)
     ]
     located_claims: list[Placed] = [
-        (claim.text, claim.passage and _moved(claim.passage, changes)) for claim in other_claims
+        (claim.text, claim.passage and moved(claim.passage, changes)) for claim in other_claims
     ]
     for change in real_changes:
         for text in change.new_claims:
             part = place_of(text, "", change.after)
             start, end = (part.start, part.end) if part else (0, len(change.after))
-            at = _moved((change.start, change.end), changes)[0]
+            at = moved((change.start, change.end), changes)[0]
             located_claims.append((text, (at + start, at + end)))
     return placed_claims(sorted(located_claims, key=place_order))
 
@@ -78,13 +78,13 @@ def gaps_in_place(gaps: Sequence[Gap], changes: Sequence[Change]) -> tuple[Gap, 
         if gap.passage is None:
             gaps_after.append(gap)
         elif not any(c.start < gap.passage[1] and gap.passage[0] < c.end for c in real_changes):
-            span = _moved(gap.passage, changes)
+            span = moved(gap.passage, changes)
             gaps_after.append(gap.model_copy(update={"passage": span}))
     for change in real_changes:
         # a note on a change means that its passage was not split completely; it counts only if the
         # change added text
         if change.note and change.after:
-            span = _moved((change.start, change.end), changes)
+            span = moved((change.start, change.end), changes)
             note = f"in a replaced passage: {change.note}"
             gaps_after.append(Gap(kind=GapKind.UNCLAIMED, note=note, passage=span))
     return tuple(gaps_after)
@@ -95,7 +95,7 @@ def place_order(located_claim: Placed) -> tuple[float, float]:
     return located_claim[1] or (inf, inf)
 
 
-def _moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
+def moved(span: tuple[int, int], changes: Sequence[Change]) -> tuple[int, int]:
     """Shift a span of the old answer to its place in the new answer, given the changes.
 
     The span grows or shrinks with the changes within it. If a change begins within the span and

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from conflictscore.answering.claim_terms import WORD_OR_NUMBER, numbers_in, plain_text, stem_of
 from conflictscore.answering.roles import opposite_limits
-from conflictscore.scripts import fold
+from conflictscore.scripts import fold, word_set
 from conflictscore.word_lists import (
     AGENTS,
     AUXILIARIES,
@@ -30,6 +30,17 @@ from conflictscore.word_lists import (
 _NEAREST = 2  # Most neighbours that may share a word's role, as the parts of a name do.
 # German articles of objects, which may also come first ("Den Hund biss die Katze").
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
+# German and Dutch words that open a clause whose verb stands at its end.
+_SUBORDINATING = word_set(
+    "dass daß weil ob wenn als nachdem bevor obwohl damit während sodass dat omdat terwijl nadat"
+    " hoewel"
+)
+# Prepositions, perhaps joined with an article, before nouns that neither act nor are acted upon.
+_BEFORE_ADVERBIALS = word_set(
+    "in im ins an am auf bei beim mit nach aus zu zum zur für gegen über unter vor seit bis um ohne"
+    " op bij met naar uit voor tegen sinds tot"
+)
+_CLAUSE = re.compile(r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:und|aber|en|maar)\b")
 _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
@@ -72,6 +83,7 @@ def exchanged_roles(claim: str, passage: str) -> tuple[str, ...]:
     if not all(token.stem in stems for token in theirs if token.stem):
         return ()
     around = _around_auxiliaries(own, theirs) or _around_a_word(own, theirs)
+    around = around or _before_a_final_verb(claim, passage)
     others = around or _with_another_number(claim, passage)
     return tuple(dict.fromkeys(others or opposite_limits(claim, passage)))
 
@@ -179,6 +191,47 @@ def _auxiliary_pairs(tokens: Sequence[_Token]) -> Iterator[tuple[str, str, str]]
         elif later.stem:  # an article, or the preposition before an agent, is between the two words
             agent = after.word if after.word in AGENTS else ""
             yield before.stem, f"{middle.word} {agent}".strip(), later.stem
+
+
+def _before_a_final_verb(claim: str, passage: str) -> list[str]:
+    """Return two names that swap their roles if either text has its verb at the end of a clause.
+
+    In "dass Anna Ben schlug", both names precede the verb; the first one acts.
+    """
+    stems = {stem_of(match[0]) for match in WORD_OR_NUMBER.finditer(claim)}
+    if stems & SYMMETRIC:
+        return []
+    pairs = {pair[:2]: pair[2] for pair in map(_actor_first, _CLAUSE.split(passage)) if pair}
+    for actor, other, is_final in filter(None, map(_actor_first, _CLAUSE.split(claim))):
+        is_swapped = (other, actor) in pairs and (actor, other) not in pairs
+        if is_swapped and (is_final or pairs[other, actor]):
+            return [actor, other]
+    return []
+
+
+def _actor_first(clause: str) -> tuple[str, str, bool] | None:
+    """Return the only two names of a clause, the actor first, and whether its verb is final.
+
+    Names after a preposition do not count, except the agent of a passive. Return None if there are
+    not exactly two names, or if the clause begins with an object.
+    """
+    names, is_final, before, agent = list[str](), False, "", ""
+    for match in WORD_OR_NUMBER.finditer(clause):
+        word = fold(match[0])
+        if match[0][0].isupper() and word not in FUNCTION_WORDS:
+            if not names and before in _OF_OBJECTS:
+                return None
+            if before in AGENTS:
+                agent = stem_of(match[0])
+            if before not in _BEFORE_ADVERBIALS:
+                names.append(stem_of(match[0]))
+        if word in _SUBORDINATING:
+            names, is_final = [], True
+        before = word
+    if len(names) != 2 or names[0] == names[1]:
+        return None
+    actor, other = names[::-1] if names[1] == agent else names
+    return actor, other, is_final
 
 
 def _with_another_number(claim: str, passage: str) -> list[str]:

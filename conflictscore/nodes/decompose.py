@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from conflictscore.answering.claim_asking import AnswerClaims, claims_of_answer, claims_of_passage
-from conflictscore.answering.claim_places import claims_in_place, gaps_in_place, placed_claims
+from conflictscore.answering.claim_places import placed_claims
+from conflictscore.answering.claims_after_changes import claims_after, with_the_rest
 from conflictscore.answering.statements import restates
 from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.wording import passed_over, with_other_number
@@ -52,8 +53,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     if answer.option is not None:
         claims = placed_claims([(answer.text, None)])
     elif changes and not changes[0].whole:
-        claims, changes = await _claims_after(changes, state, judge)
-        gaps = gaps_in_place(attempts_of(state)[-1].gaps, changes)
+        claims, gaps, changes = await _claims_after(changes, state, judge)
     else:
         try:
             split = await claims_of_answer(answer.text, state, runtime.context, judge)
@@ -85,8 +85,8 @@ def _asserts_nothing(split: AnswerClaims) -> str:
 
 async def _claims_after(
     changes: Sequence[Change], state: RagState, judge: Reader
-) -> tuple[tuple[Claim, ...], tuple[Change, ...]]:
-    """Return the claims of an answer edited in place, and its changes, each with its new claims.
+) -> tuple[tuple[Claim, ...], tuple[Gap, ...], tuple[Change, ...]]:
+    """Return the claims and gaps of an answer edited in place, and its changes with their claims.
 
     If a new passage equals the statement that won, it is not decomposed, because that statement is
     already labelled. If a new passage cannot be fully decomposed, its change gets a note, and the
@@ -119,8 +119,11 @@ async def _claims_after(
         return change.model_copy(update=update)
 
     new_changes = await at_once(partial(take_apart, change) for change in changes)
-    before = [evidence.claim for evidence in last.report.claims] if last.report else []
-    return claims_in_place(before, new_changes), new_changes
+    own = [evidence.claim for evidence in last.report.claims] if last.report else []
+    answer, question = draft_of(state).text, state.get("question", "")
+    claims = claims_after(own, new_changes, last.answer.text, answer)
+    claims, gaps = await with_the_rest(claims, new_changes, last.gaps, answer, question, judge)
+    return claims, gaps, new_changes
 
 
 def _is_known(change: Change) -> bool:

@@ -3,11 +3,11 @@
 The guard judges the text of a change, not what the model or a document says about the change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conflictscore.answering.answerer import announce
-from conflictscore.answering.claim_places import claims_in_place, gaps_in_place
+from conflictscore.answering.claims_after_changes import claims_after, gaps_after, with_more
 from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.correcting.in_place import excerpt, explained
 from conflictscore.loop.scoring import renumbered, report_of
@@ -76,12 +76,14 @@ def _with_only(
     """
     reports = [attempt.report for attempt in (before, now) if attempt.report]
     evidence_by_text = {each.claim.text: each for report in reports for each in report.claims}
-    claims = claims_in_place([each.claim for each in reports[0].claims], changes)
-    evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
     text = spliced(before.answer.text, [(c.start, c.end, c.after) for c in changes])
+    own = [each.claim for each in reports[0].claims]
+    claims = claims_after(own, changes, before.answer.text, text)
+    claims = with_more(claims, [*_read_anew(before, now, state, text)], text)
+    evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
     answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
     # a restored passage has the gaps that it had before
-    gaps = gaps_in_place(before.gaps, changes)
+    gaps = gaps_after(claims, changes, before.gaps, text, state.get("question", ""))
     return now.model_copy(
         update={
             "answer": explained(answer, changes, documents_of(state)),
@@ -90,3 +92,17 @@ def _with_only(
             "unclaimed": "; ".join(gap.note for gap in gaps) or None,
         }
     )
+
+
+def _read_anew(before: Attempt, now: Attempt, state: RagState, text: str) -> Iterator[str]:
+    """Yield the claims that were read anew from passages that the text still contains.
+
+    Passages are read anew if they lost their claims when other passages changed.
+    """
+    claims = [each.claim for each in now.report.claims] if now.report else []
+    earlier = {each.claim.text for each in before.report.claims} if before.report else set()
+    added = {text for change in changes_in(state, now.round) for text in change.new_claims}
+    for claim in claims:
+        passage = now.answer.text[slice(*claim.passage)] if claim.passage else ""
+        if claim.text not in earlier | added and passage and passage in text:
+            yield claim.text

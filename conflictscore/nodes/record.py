@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -11,6 +10,7 @@ from conflictscore.answering.json_claims import disputed_values
 from conflictscore.json_answers import is_json
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.loop.examining import examined_of
+from conflictscore.loop.reconsidering import not_reconsidered
 from conflictscore.loop.rounds import flipped_by
 from conflictscore.loop.state import (
     RagState,
@@ -23,7 +23,6 @@ from conflictscore.loop.state import (
 from conflictscore.records import (
     Answer,
     Attempt,
-    Change,
     ConflictReport,
     EvidenceLabel,
     Examined,
@@ -134,7 +133,7 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
         runtime.context.labeler.name,
         least=least,
         alone=_has_one_source(state, last, runtime),
-    ).with_gaps(*_failed_looks(state, last))
+    ).with_gaps(*not_reconsidered(state, last, runtime.context))
     gap = ledger.main_gap
     if gap is None or least is None or gap.kind is GapKind.STATES_NOTHING:
         return ledger
@@ -146,39 +145,6 @@ def _ledger_of(state: RagState, last: Attempt, runtime: RunRuntime) -> Examined:
     why = gap.in_short if gap.passage or gap.kind in _QUOTE else gap.note
     _log.log(level, "run %s: the answer was %s checked: %s", state["run_id"], how, why)
     return ledger
-
-
-def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
-    """Yield a gap for each disputed passage of the final answer that was not fully examined again.
-
-    A later round may have examined the passage successfully, or removed it from the answer.
-    """
-    reasons_by_passage = dict[str, str]()
-    for change in changes_of(state):
-        reasons_by_passage.pop(change.before, None)
-        if change.failure is not None:
-            reasons_by_passage[change.before] = (
-                f"is disputed, but could not be examined again: {change.note}"
-            )
-        elif (error := _weighing_error(change)) is not None:
-            passage = change.after if change.accepted else change.before
-            reasons_by_passage[passage] = (
-                f"is disputed, but its evidence could not be weighed: {error}"
-            )
-    for passage, reason in reasons_by_passage.items():
-        if passage in last.answer.text:
-            yield Gap(kind=GapKind.NOT_RECONSIDERED, note=f"{quoted(passage)} {reason}")
-
-
-def _weighing_error(change: Change) -> str | None:
-    """Return why a dispute that weighing left open lacks a ruling; None if it lacks none."""
-    undecided = (
-        look.weighing
-        for look in change.looks
-        if look.weighing is not None and look.weighing.chosen is None
-    )
-    rulings = chain.from_iterable(weighing.rulings for weighing in undecided)
-    return next((ruling.error for ruling in rulings if ruling.error), None)
 
 
 def _notes(attempts: tuple[Attempt, ...], labeler: Labeler) -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from conflictscore.answering.claim_coverage import gaps_of
+from conflictscore.answering.claim_order import is_jumbled
 from conflictscore.answering.claim_roles import exchanged_roles
 from conflictscore.markdown import place_of
 from conflictscore.records import Gap
@@ -22,6 +23,12 @@ from conflictscore.records import Gap
         ("Keller besiegte Amsel.", "Amsel besiegte Keller."),
         ("Le maire accuse le préfet.", "Le préfet accuse le maire."),
         ("Rosario derrotó a Tucumán.", "Tucumán derrotó a Rosario."),
+        ("Es heißt, dass Ben Anna schlug.", "Anna schlug Ben."),
+        ("Es heißt, dass Ben Anna schlug.", "Es heißt, dass Anna Ben schlug."),
+        ("Man weiß, dass Ben im Finale Anna schlug.", "Anna schlug Ben im Finale."),
+        ("Weil die Katze den Hund biss, floh er.", "Der Hund biss die Katze."),
+        ("Hij zei dat Jan Piet sloeg.", "Piet sloeg Jan."),
+        ("Fest steht, dass Ben von Anna besiegt wurde.", "Ben besiegt Anna."),
     ],
 )
 def test_exchanged_roles_are_found(passage: str, claim: str) -> None:
@@ -43,6 +50,11 @@ def test_exchanged_roles_are_found(passage: str, claim: str) -> None:
         ("Tam has 14 goats, and Ode has 9.", "Ode has 9 goats."),
         ("Tam and Ode have 14 and 9 goats, respectively.", "Ode has 9 goats."),
         ("Im Mai verkaufte die Stadt die Mühle.", "Die Stadt verkaufte die Mühle im Mai."),
+        ("Es heißt, dass Ben Anna schlug.", "Ben schlug Anna."),
+        ("Weil den Hund die Katze biss, floh er.", "Die Katze biss den Hund."),
+        ("Fest steht, dass Ben von Anna besiegt wurde.", "Anna besiegt Ben."),
+        ("Es heißt, dass Ben Anna heiratete.", "Anna heiratete Ben."),
+        ("Man sagt, dass die Mühle im Mai verkauft wurde.", "Die Mühle im Mai wurde verkauft."),
         ("The toxin that heating does not destroy kills mice.", "Heating does not destroy it."),
     ],
 )
@@ -98,6 +110,32 @@ def test_exchanged_roles_leave_a_passage_uncovered() -> None:
     assert gap.note.startswith("“Oriole”, “Halcyon” in “Oriole outran Halcyon in 1987.”")
     assert gap.note.endswith("is in no claim in this context")
     assert len(gaps(answer, ["Oriole outran Halcyon in 1987.", *claims])) == 1
+
+
+@pytest.mark.parametrize(
+    ("jumble", "first", "end"),
+    [
+        ("Anna sails Mondays on to the of Brandal.", 0, 1),
+        ("Horten 1962 built the Anna in was of.", 1, 2),
+        ("Saloon seats cabin coffee 40 sold people.", 2, 4),
+    ],
+)
+def test_a_jumble_of_an_answers_words_is_no_claim_of_it(jumble: str, first: int, end: int) -> None:
+    claims = [*OF_FERRY]
+    claims[first:end] = [jumble]
+    assert gaps(FERRY, claims)
+
+
+@pytest.mark.parametrize(
+    ("answer", "claim"),
+    [
+        ("In 1962 a yard in Horten built the Anna.", "The Anna was built by a yard in Horten."),
+        ("Parts: two years; labour: one.", "Parts are covered for two years and labour for one."),
+        ("Das Schiff wurde 1962 in Horten gebaut.", "In Horten wurde 1962 das Schiff gebaut."),
+    ],
+)
+def test_a_reworded_claim_is_no_jumble(answer: str, claim: str) -> None:
+    assert not is_jumbled(claim, answer)
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,7 @@ def test_without_any_question_no_document_is_asked(model: ChatOpenAI, world: Rev
     assert world.asked["ask_document"] == 0
     assert not run.flipped
     assert run.changes[0].looks[0].outcome == "no question"
+    assert (run.checked, run.verdict()["kind"]) == ("partly", "not_reconsidered")
 
 
 def test_every_change_tells_its_story(model: ChatOpenAI) -> None:
@@ -439,3 +440,64 @@ def test_line_ends_and_a_language_without_spaces_stay_as_they_are(
     state = run(model)
 
     assert state["answer"] == world.answer.strip().replace("1871", "1874")
+
+
+REQUESTS = "Requests go to the harbour office."
+
+
+@pytest.mark.parametrize("reads_rest", [True, False])
+def test_a_sentence_whose_only_claim_went_with_a_change_is_claimed_anew_or_a_gap(
+    model: ChatOpenAI, world: RevisingWorld, reads_rest: bool
+) -> None:
+    world.answer = f"The lamp was lit in 1871. {REQUESTS}"
+    world.decomposition = f"Claims:\n- The lamp was lit in 1871. {REQUESTS} || The lamp was"
+    if reads_rest:
+        world.read_rest = f"Claims:\n- {REQUESTS}"
+
+    state = run(model)
+
+    assert state["answer"] == f"The lamp was lit in 1874. {REQUESTS}"
+    claimed = [each["claim"]["text"] for each in state["attempts"][-1]["report"]["claims"]]
+    gaps = [
+        (g["kind"], g["passage"] and state["answer"][slice(*g["passage"])])
+        for g in state["examined"]["gaps"]
+    ]
+    if reads_rest:
+        assert claimed == ["The lamp was lit in 1874.", REQUESTS]
+        assert (gaps, state["checked"]) == ([], "fully")
+    else:
+        assert claimed == ["The lamp was lit in 1874."]
+        assert (gaps, state["checked"]) == ([("unclaimed", REQUESTS)], "partly")
+
+
+def test_a_claim_of_what_the_answer_no_longer_says_goes_wherever_it_was_placed(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = f"The lamp was lit in 1871. {REQUESTS}"
+    both = "Requests about the lamp lit in 1871 go to the harbour office."
+    world.decomposition = (
+        f"Claims:\n- The lamp was lit in 1871. || The lamp was\n- {both} || Requests go"
+    )
+    world.read_rest = f"Claims:\n- {REQUESTS}"
+
+    state = run(model)
+
+    claimed = [each["claim"]["text"] for each in state["attempts"][-1]["report"]["claims"]]
+    assert claimed == ["The lamp was lit in 1874.", REQUESTS]
+    assert state["checked"] == "fully"
+
+
+def test_disputed_claims_beyond_the_fourth_of_a_passage_leave_it_checked_in_part(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = "The lamp of the old light was lit in 1871."
+    claims = [f"The lamp was lit in 1871, {way}." for way in ("A", "B", "C", "D", "E")]
+    world.decomposition = "Claims:\n" + "\n".join(f"- {c} || The lamp was" for c in claims)
+    world.broken["weigh"] = UNDECIDED
+
+    state = run(model, TIED, unsettled="keep")
+
+    assert (state["answer"], state["checked"]) == (world.answer, "partly")
+    gaps = [g for g in state["examined"]["gaps"] if g["kind"] == "not_reconsidered"]
+    assert all("only 4 claims of its passage got a second look" in gap["note"] for gap in gaps)
+    assert "1871, E." in gaps[0]["note"]

@@ -89,6 +89,11 @@ def test_an_answer_is_checked_as_far_as_the_time_goes(
     disputed = state["report"]["disputed"]
     refused = [note for note in state["notes"] if "was not corrected: the time budget" in note]
     assert len(refused) == len(disputed)
+    gaps = [gap for gap in state["examined"]["gaps"] if gap["kind"] == "not_reconsidered"]
+    assert len(gaps) == len(disputed)
+    assert all("the time budget of 70 s" in gap["note"] for gap in gaps)
+    if disputed:
+        assert state["checked"] == "partly"
 
 
 def test_time_is_kept_for_a_correction_only_where_something_is_disputed(clock: Clock) -> None:
