@@ -1,10 +1,9 @@
 """Repairs the claims that an embedded model reads from an answer.
 
-A small model repeats a claim in other words, writes down the question, invents numbers, or repeats
-itself until its reply is cut off. So claims that add nothing, or have terms that the answer lacks,
-are left out. A sentence that no claim covers afterwards becomes a claim, word for word. It may make
-several statements at once. But a claim that is too long is checked, and text without a claim is
-not.
+A small model may reword a claim, copy the question, invent numbers, or repeat itself until its
+reply is cut off. Claims that add nothing, or have terms that the answer lacks, are therefore left
+out. A sentence that no claim covers afterwards becomes a claim, word for word. Such a claim may
+make several statements, but at least it is checked, whereas text without a claim is not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,14 +14,14 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.markdown import passages
 from conflictscore.scripts import fold, word_set, words_in
 
-_FEWEST_WORDS = 4  # A shorter text is hardly a sentence that a document can support.
+_FEWEST_WORDS = 4  # A shorter text is seldom a sentence that a document can support.
 # A sentence that begins with one of these words cannot be understood without the text before it.
 _NEEDS_CONTEXT = word_set(
     """it he she they this that these those its his her their such here there then
     er sie es dieser diese dieses dies dort il elle ils elles ce cela ça él ella ellos esto eso lui
     lei loro esso questo questa"""
 )
-_FIRST_CHARS = 40  # enough for the first word
+_FIRST_CHARS = 40  # Enough for the first word.
 _FULL_STOPS = (".", "!", "\u3002", "\u0964", "\u06d4", "\uff01")
 _CLOSING = "\"'”’»)*_ "
 # Characters that begin or divide headings, tables, code and links.

@@ -249,7 +249,7 @@ def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[R
     n_blank = [*accumulate(line.apart for line in lines)]
 
     def is_remark(place: int) -> bool:
-        # no word of it is from the answer, but the lines before it are mostly the answer's words
+        # The line has no word of the answer, but the lines before it consist mostly of such words.
         if words and not shares[place] and all_own[place - 1]:
             return True
         if words and shares[place] >= _FOREIGN:

@@ -129,8 +129,8 @@ def _vote_on(
         return vote
     rival = candidates[vote.rival]
     if is_led_to_yes(passage, rival.statement, looking):
-        # a reader that also says yes for a document that supports the no is not reliable here, so
-        # it needs more votes than the claim
+        # If the reader also answers yes for a document that supports the no, the reader is
+        # unreliable here, and the rival needs more weight than the claim.
         claim = candidates[0]
         is_blind = not set(rival.given_by).isdisjoint(claim.evidence.supports)
         if is_blind and claim.worth >= rival.worth:

@@ -51,7 +51,7 @@ _LINE = re.compile(
     re.IGNORECASE,
 )
 _QUANTIFIERS = frozenset(("each", "every", "all", "any"))
-# Matches English questions that a yes or no answers.
+# Matches English yes-or-no questions.
 _YES_NO_QUESTION = re.compile(
     r"(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|had)\b",
     re.IGNORECASE,
@@ -123,10 +123,10 @@ async def _places_of_same(
 
 
 def is_the_claim_reworded(claim: str, reply: str, question: str) -> bool:
-    """Return whether a reply has all words with which a claim answers, and no other name or value.
+    """Return whether a reply has every answering word of a claim, and no further name or value.
 
     Words of denial are ignored: "On the first Sunday nobody pays" and "Entry is free on the first
-    Sunday" give the same day. A question for yes or no is different.
+    Sunday" give the same day. The result is False for a yes-or-no question.
     """
     if _YES_NO_QUESTION.match(question):
         return False
@@ -208,10 +208,10 @@ def _is_of_the_thing(
     own: Sequence[Document],
     looking: Looking,
 ) -> bool:
-    """Return whether a document gives its answer for the claim's own thing, and in general."""
+    """Return whether a document's answer is about the claim's own thing, and holds in general."""
     if has_longer_name(document, looking.question, own):
         return False
-    # a notice of a new limit may also say until when it holds
+    # A notice of a new limit may also say how long the limit holds.
     return says_it_replaces(document, answer.statement) or not holds_only_in_part(
         document, answer.statement, claim, looking.question
     )
@@ -222,7 +222,7 @@ async def _judged(
 ) -> list[Related]:
     """Ask a capable judge for the relations, and for names that distinguish other things."""
     documents, judge = looking.documents_by_number, looking.judge
-    # one document is shown for each answer: the first, as documents come from best to worst
+    # For each answer, the first document is shown, since documents come from best to worst.
     givers = [documents[min(answer.given_by)] for answer in answers]
     prompt = judge.prompts.render(
         "relation",

@@ -215,7 +215,7 @@ async def _question_of(claim: str, passage: str, looking: Looking) -> str | None
 
     In an answer with several claims, a claim answers the user's question if it has all the
     informative words of the question: "was closed in 1931" does not answer when the mine was
-    opened. A claim of the answer's first passage may lack words, see :func:`answers_loosely`. If
+    opened. A claim of the answer's first passage may lack words; see :func:`answers_loosely`. If
     the user asked no clear question, every claim needs a question of its own.
 
     Return None if no such question can be found. If an embedded reader only repeats the user's

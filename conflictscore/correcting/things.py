@@ -82,9 +82,9 @@ def told_apart(
 def has_longer_name(document: Document, question: str, own: Sequence[Document]) -> bool:
     """Return whether a document is about a thing with a longer name than the question's.
 
-    "The Kite Pro reaches 25 km/h" is not about the Kite. This holds if every mention of the name
-    in the document is followed by a further capitalised word or number that neither the question
-    nor a document of ``own``, which support the claim, has at this place.
+    "The Kite Pro reaches 25 km/h" is not about the Kite. The result is true if a capitalised word
+    or a number follows the name wherever the document mentions it. Neither the question nor the
+    documents in ``own``, which support the claim, may have this word after the name.
     """
     name_terms = telling_terms(question)
     for name in names_in(question.partition(" ")[2])[:1]:
@@ -95,7 +95,7 @@ def has_longer_name(document: Document, question: str, own: Sequence[Document]) 
 
 
 def _words_after(name: str, document: Document) -> frozenset[str | None]:
-    """Return the stems of capitalised words and numbers right after a name; None for no such word.
+    """Return the stems of capitalised words and numbers right after a name; None if none follow.
 
     The name may be in capitals in a title.
     """
