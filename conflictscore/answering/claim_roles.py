@@ -27,7 +27,7 @@ from conflictscore.word_lists import (
     SYMMETRIC,
 )
 
-_NEAREST = 2  # Most neighbours that may share a word's role, as the parts of a name do.
+_NEAREST = 2  # Maximum number of neighbours that share a word's role, as the parts of a name do.
 # German articles of objects, which may also come first ("Den Hund biss die Katze").
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 # German and Dutch words that open a clause whose verb stands at its end.

@@ -74,6 +74,7 @@ _ORDINAL_WORDS = {
         start=1,
     )
 }  # fmt: skip
+
 # The beginnings of "twenty" to "ninety", which the endings "y" and "ieth" complete.
 _TENS = ("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet")
 _ORDINAL_WORD = re.compile(

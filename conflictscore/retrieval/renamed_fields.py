@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_DEPTH = 12  # maximum nesting depth that is searched; real results have only a few levels
-_LEAST_WORDS = 4  # minimum number of words in the text of an unknown field
+_DEPTH = 12  # Maximum nesting depth that is searched; real results have only a few levels.
+_LEAST_WORDS = 4  # Minimum number of words in the text of an unknown field.
 
 
 def renamed(data: object, depth: int = _DEPTH) -> object:

@@ -59,8 +59,8 @@ def document_shape(document: Any) -> Any:
     elif any(str(key).startswith(_PHOENIX) for key in document):
         document = {str(key).removeprefix(_PHOENIX): value for key, value in document.items()}
     document = _constructed(document)
-    if isinstance(metadata := document.get("metadata"), str):  # Phoenix writes it as JSON
-        with suppress(ValueError, RecursionError):  # ``as_document`` names metadata of other forms
+    if isinstance(metadata := document.get("metadata"), str):  # Phoenix writes it as JSON.
+        with suppress(ValueError, RecursionError):  # ``as_document`` names metadata of other forms.
             metadata_fields = json.loads(metadata)
             document = {
                 **document,
