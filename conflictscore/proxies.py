@@ -75,7 +75,7 @@ def through_proxy(url: str, status: str = "") -> str:
 def by_proxy(url: str) -> str:
     """Return the phrase for messages that names a URL's proxy; empty without a proxy."""
     proxy = None
-    with suppress(ConfigurationError):  # the message is about another failure
+    with suppress(ConfigurationError):  # the message is about a different failure
         proxy = proxy_for(url)
     return f" through the environment's proxy {without_login(proxy)}" if proxy else ""
 

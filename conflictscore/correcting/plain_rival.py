@@ -160,8 +160,9 @@ def _names_in(text: str) -> frozenset[str]:
 def _is_amount_of(claim: str, change: _Repetition, question: str) -> bool:
     """Return whether a claim asserts a value, and does not use it in a name or description.
 
-    A date may be the date of a different event, so it is not an amount. A claim may have a date,
-    but no second amount, since both may be the ends of a range.
+    A date may be the date of a different event, so dates are not amounts. The result is False for a
+    claim with a second amount, since the two may be the ends of a range. The claim may also contain
+    a date.
     """
     own, new = change.own, change.new
     if _is_time(own) or _is_time(new):

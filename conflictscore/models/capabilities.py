@@ -177,9 +177,9 @@ class Capabilities:
     def form_failed(self, *, certain: bool) -> None:
         """Record that a reply lacks the requested JSON, perhaps because of the request's form.
 
-        Some servers accept a schema and then write nothing; ``certain`` is true in this case.
-        Others ignore the schema. After too many replies without JSON, further requests ask for JSON
-        only in the prompt, which needs no support from the server. Until a reply contains the
+        Some servers accept a schema and then write nothing; ``certain`` is true in this case. Other
+        servers ignore the schema. After too many replies without JSON, further requests ask for
+        JSON only in the prompt, which needs no support from the server. Until a reply contains the
         requested JSON, one empty reply is too many, as are several replies with other text. After
         that, only several empty replies in a row are too many.
         """

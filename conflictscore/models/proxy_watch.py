@@ -106,8 +106,8 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
     """Return a request that a proxy answers by itself, without contacting the endpoint.
 
-    For an ``https`` endpoint, it asks for a tunnel, which is the first step of every call. For an
-    ``http`` endpoint, it is addressed to the proxy itself, which refuses it.
+    For an ``https`` endpoint, the request asks for a tunnel, which is the first step of every call.
+    For an ``http`` endpoint, the request is addressed to the proxy itself, which refuses it.
     """
     if is_socks(proxy):
         return b"\x05\x01\x00"  # version 5; one login method: none

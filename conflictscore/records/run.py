@@ -156,8 +156,8 @@ _FORMER_STATUSES = ("observed", "dropped")
 def _former_status(name: str) -> RunStatus:
     """Return a status of older versions.
 
-    It is no longer a member of the enumeration, so it is never listed or set. The cache makes equal
-    statuses identical, like members of an enumeration.
+    Such a status is no longer a member of the enumeration, so it is never listed or set. The cache
+    makes equal statuses identical, like members of an enumeration.
     """
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name

@@ -42,8 +42,8 @@ from conflictscore.reporting.plain_table import Card, card_of, print_card
 _FEW = range(2, 7)
 """If the number of categories is in this range, they are shown even without ``verbose``.
 
-A single category would only repeat the figures of the whole run. More than six, a number chosen by
-hand, would fill the terminal.
+A single category would only repeat the figures of the whole run. More than six would fill the
+terminal; the limit was chosen by hand.
 """
 _SHOWN_REASONS = 5
 """The maximum number of reasons for failures that are shown without ``verbose``; chosen by hand."""
