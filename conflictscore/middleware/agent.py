@@ -37,7 +37,7 @@ from conflictscore.middleware.outer_verdict import inner_runs, note_inner_run
 from conflictscore.middleware.requirement import FailurePolicy, Require
 from conflictscore.middleware.tool_updates import ToolResult
 from conflictscore.middleware.turn_end import ended
-from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
+from conflictscore.middleware.turn_memory import TurnMemory, begun, brought_up_to_date
 
 
 def _latest(before: object, run: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -231,7 +231,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:
-            turn = with_calls(state)
+            turn = brought_up_to_date(state)
             return None if turn is None else {"conflict_turn": turn}
         settings = self._settings.run
         return decide_on(proposal, state["messages"][-1], settings.prompts, settings.min_coverage)

@@ -138,14 +138,21 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
     return turn | {"history": [each._asdict() for each in turns_in(messages[:place])]}
 
 
-def with_calls(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return ``conflict_turn`` with the last message's tool calls, or None if no call is new."""
+def brought_up_to_date(state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return ``conflict_turn`` with what the last step changed, or None if nothing changed.
+
+    The step may have called tools. Other middleware may have redacted the question, which must stay
+    redacted if the question's message is removed later.
+    """
     turn, last = state.get("conflict_turn"), state["messages"][-1]
     if not turn or not isinstance(last, AIMessage):
         return None
     ids = [call["id"] for call in last.tool_calls if call["id"]]
-    calls = list(dict.fromkeys([*turn["calls"], *ids]))
-    return None if calls == turn["calls"] else {**turn, "calls": calls}
+    new = {**turn, "calls": list(dict.fromkeys([*turn["calls"], *ids]))}
+    place = _place_of_question(state["messages"], turn)
+    if place is not None:
+        new["question"] = str(state["messages"][place].text)
+    return None if new == turn else new
 
 
 def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any]) -> int | None:

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from conflictscore.records import Document
 from conflictscore.retrieval.call_addresses import address_of, argument_texts, mentions_address
 from conflictscore.retrieval.documents import MOST_OF_TOOLS, URL_KEYS, to_documents
-from conflictscore.retrieval.edit_notes import without_edit_note
+from conflictscore.retrieval.framework_lines import without_edit_note, without_header
 from conflictscore.retrieval.joined_texts import field_of, parts_of
 from conflictscore.retrieval.nothing_found import lists_places, says_nothing_found
 from conflictscore.retrieval.redaction_marks import lost_words
@@ -225,7 +225,7 @@ class _ToolReply:
             yield document
 
     def _in_text(self, text: str, place: int) -> Iterator[Retrieved]:
-        text = text.strip()
+        text = without_header(text.strip())
         if lists_places(text):
             return
         for data in (_json_lines(text), _json(without_edit_note(text)), written_out(text)):

@@ -105,6 +105,27 @@ class TestRedactedResults:
         assert len(state["conflict"]["documents"]) == len(PRIVATE)
         assert SECRET not in json.dumps(state["conflict"]) + sent
 
+    @BOTH_ORDERS
+    def test_a_question_stays_redacted_if_its_message_is_removed(
+        self, agent_world: AgentWorld, first: bool
+    ) -> None:
+        pii = PIIMiddleware("email")
+        summing = SummarizationMiddleware(
+            model=FakeListChatModel(responses=["A summary."] * 9),
+            trigger=("messages", 3),
+            keep=("messages", 1),
+        )
+        agent_world.tools = ("search_texts",)
+        agent_world.instead["tools"] = lambda request: _once(agent_world, request, "search_texts")
+        asked = {"role": "user", "content": f"When was the lamp lit, by {SECRET}?"}
+        with OpenAIServer(agent_world) as server:
+            around = beside(first, pii, summing)
+            agent = agent_of(scripted_model(server), tools=[search_texts], **around)
+            state = agent.invoke({"messages": [asked]})
+
+        assert "summary" in state["messages"][0].text.casefold()
+        assert state["conflict"]["question"] == "When was the lamp lit, by [REDACTED_EMAIL]?"
+
     @pytest.mark.parametrize(
         ("now", "redacted"),
         [
@@ -324,5 +345,5 @@ def create_agent_with_ours(model: Any, tools: list[Any], *others: Any) -> dict[s
     return state
 
 
-def _once(world: AgentWorld, request: ChatRequest) -> Any:
-    return call_tool(request, "task", query="lamp") if world.asked["tools"] == 1 else world.answer
+def _once(world: AgentWorld, request: ChatRequest, name: str = "task") -> Any:
+    return call_tool(request, name, query="lamp") if world.asked["tools"] == 1 else world.answer

@@ -25,7 +25,7 @@ from conflictscore.middleware import (
 )
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.outer_verdict import documents_behind
-from conflictscore.middleware.turn_memory import TurnMemory, begun, with_calls
+from conflictscore.middleware.turn_memory import TurnMemory, begun, brought_up_to_date
 from conflictscore.records import Gap, GapKind, Run
 from tests.fakes.openai_server import ChatRequest, OpenAIServer, Reply
 from tests.middleware.agents import QUESTION, AgentWorld, agent_of, call_tool
@@ -213,7 +213,7 @@ class TestTurn:
             "messages": [asked, AIMessage("", tool_calls=[call])],
             "conflict_turn": turn,
         }
-        state["conflict_turn"] = with_calls(state)
+        state["conflict_turn"] = brought_up_to_date(state)
         state["messages"] = [HumanMessage("Here is a summary of the conversation: none.")]
 
         memory = TurnMemory()
@@ -322,6 +322,20 @@ def test_a_list_of_files_or_addresses_is_no_document(name: str, result: str, is_
 
     assert bool(question.documents) is is_read
     assert question.left_out == ()
+
+
+def test_the_line_before_the_text_of_a_file_is_not_part_of_it() -> None:
+    call = {"name": "read_file", "args": {}, "id": "1", "type": "tool_call"}
+    text = "@@ lines 1-1 of 1 @@\nThe lamp was lit in 1871."
+    messages = [
+        HumanMessage("When was the lamp lit?"),
+        AIMessage("", tool_calls=[call]),
+        ToolMessage(text, name="read_file", tool_call_id="1"),
+    ]
+
+    [document] = asked_in(messages).documents
+
+    assert document.text == "The lamp was lit in 1871."
 
 
 class TestOuterAnswer:
