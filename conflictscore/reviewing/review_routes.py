@@ -86,8 +86,8 @@ class _RunQuery(BaseModel):
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
         """Return the filter for the requested runs.
 
-        If a reviewer is named, it selects the runs that this reviewer has reviewed; if ``review``
-        is ``open``, it selects those that the reviewer has not reviewed yet.
+        If a reviewer is named, the filter selects the runs that this reviewer has reviewed. If
+        ``review`` is ``open``, it selects the runs that the reviewer has not reviewed yet.
         """
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)
