@@ -98,7 +98,7 @@ def new_literal(literal: str, text: str) -> str | None:
 
     An integer can only be replaced by an integer. A boolean cannot be replaced.
     """
-    # a string is escaped as the one that it replaces
+    # A string is escaped like the string that it replaces.
     if literal.startswith('"'):
         return json.dumps(text, ensure_ascii="\\u" in literal)
     number_text = text.strip().rstrip(".")[: _LONGEST_NUMBER + 1]

@@ -269,7 +269,7 @@ async def _with_the_rest(
 def _without_misread(
     located_claims: Sequence[Placed], answer: str, parts: Sequence[UnclaimedPart]
 ) -> list[Placed]:
-    """Leave out jumbles of words, and claims that swap roles, which the answer denies."""
+    """Leave out jumbles of words, and claims that swap the roles that the answer states."""
     passages_left = [answer[part.start : part.end] for part in parts if part.in_others]
     return [
         (text, span)

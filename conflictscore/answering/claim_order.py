@@ -1,9 +1,9 @@
 """Detects claims that are a jumble of the answer's words, such as "HR days 10 fathers get of".
 
 A jumble contains the answer's words, but states nothing that a document could confirm. It differs
-from a reworded claim in two ways: hardly any of its neighbouring words are neighbours in the answer
-too, and its articles and prepositions stand where none can stand. When in doubt, a claim is no
-jumble. Time is linear in the lengths of the texts.
+from a reworded claim in two ways: few of its neighbouring words are also neighbours in the answer,
+and its articles and prepositions are misplaced. When in doubt, a claim does not count as a jumble.
+Time is linear in the lengths of the texts.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _AUXILIARIES = word_set(
 
 
 def is_jumbled(claim: str, answer: str) -> bool:
-    """Return whether a claim only lists words of the answer, in no order that states anything."""
+    """Return whether a claim only lists words of the answer, in an order that states nothing."""
     neighbours, vocabulary = _neighbours_in(answer)
     words = _words(claim)
     pairs = [pair for pair in pairwise(words) if vocabulary.issuperset(pair)]

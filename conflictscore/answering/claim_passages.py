@@ -1,4 +1,4 @@
-"""Reads the part of a passage's text that may make a claim. Time is linear in its length."""
+"""Reads the part of a passage's text that may make a claim, in time linear in its length."""
 
 import re
 

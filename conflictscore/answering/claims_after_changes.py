@@ -1,8 +1,8 @@
 """Finds the claims and the gaps of an answer after some of its passages have changed.
 
-A claim that says something that the answer no longer says is dropped, although the passage that it
-was read from has not changed: a model may combine two sentences in one claim. Passages that lose
-such claims, and new passages, are compared with the remaining claims.
+A model may combine two sentences in one claim. If the answer no longer makes such a claim, the
+claim is dropped, even if the passage from which it was read has not changed. Passages that lose
+claims, and new passages, are compared with the remaining claims.
 """
 
 from bisect import bisect_left
@@ -50,7 +50,7 @@ def claims_after(
 ) -> tuple[Claim, ...]:
     """Return the claims of an answer that was corrected in place, numbered in order of appearance.
 
-    ``claims`` are those of the answer before the changes, whose text is ``before``.
+    ``before`` is the answer before the changes, and ``claims`` are the claims of that answer.
     """
     own, new = (terms_of(text, names=False).of_a_place for text in (before, after))
     gone = own - new
@@ -137,8 +137,9 @@ def _placed(claims: Sequence[Claim]) -> list[Placed]:
 def _settled_spans(changes: Sequence[Change], gaps: Sequence[Gap]) -> _Spans:
     """Return the spans in which no new gaps are looked for.
 
-    They are the passages that have a gap already, those that report several answers, whose claims
-    repeat the report, and those too short to say more than their claim.
+    Three kinds of passages are settled: passages that already have a gap, passages that report
+    several answers (their claims repeat the report), and passages too short to say more than their
+    claim.
     """
     spans = [gap.passage for gap in gaps if gap.passage]
     for change in changes:

@@ -120,7 +120,7 @@ def without_agreeing_votes(candidates: Sequence[Candidate], question: str) -> tu
 
 
 def without_votes(candidates: Sequence[Candidate], place: int) -> tuple[Candidate, ...]:
-    """Return the candidates, ignoring the votes for the one at an index."""
+    """Return the candidates without the votes for the candidate at an index."""
     nothing: dict[str, object] = {"votes": (), "witnesses": 0, "worth": 0.0}
     ignored = candidates[place].model_copy(update=nothing)
     return (*candidates[:place], ignored, *candidates[place + 1 :])

@@ -1,9 +1,9 @@
 """Recognises claims that may address the judge instead of stating something.
 
 Such a claim is kept away from other claims, so that it cannot influence the verdicts on them. A
-claim with the words of an order is labelled in a separate call. Orders in other words, languages or
-encodings have nothing in common with the documents; claims without common words are labelled in a
-separate call as a group. A false positive costs at most one call.
+claim with the words of an order is labelled in a separate call. An order that is reworded,
+translated or encoded has no words in common with the documents. All claims without such words are
+therefore labelled together in another call. A false positive costs at most one call.
 """
 
 import re
@@ -95,8 +95,8 @@ _LEAST_ORDER = 16  # bytes, since scripts without spaces take more bytes for a c
 _TERM_LETTERS = 5
 """Words count as the same if they begin with the same letters, up to this number."""
 _WITNESSES = 2
-"""Number of documents that make a claim part of the subject. One is not enough, since the document
-that demands a hostile claim contains its words."""
+"""Number of documents that must share a word with a claim to show that it is on the subject. One
+is not enough, since a document that demands a hostile claim contains the words of the claim."""
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _STATEMENT = re.compile(r"(?:The|An?) [A-Z]?[a-z]")
 _GUIDES = re.compile(
@@ -104,16 +104,16 @@ _GUIDES = re.compile(
     r"(?:text|page|list)|any\w*|every\w*|no(?:thing|body|ne)?|not|n't|who\w*|what\w*|rest|list"
     r"|options?|task|test|instead|system|user|developer|review\w*|check\w*|audit\w*)\b"
 )
-"""Matches words that make even a plain English statement doubtful."""
+"""Matches words that make even a plain English statement suspicious."""
 
 
 async def strangers(pairs: Sequence[Pair]) -> dict[int, frozenset[int]]:
     """Return the claims that have nothing in common with each document, by number.
 
-    Such a claim shares no informative word with the document, nor with two other documents, nor
-    with a claim that does. Short claims, such as "Yes.", and plain English statements are never
-    included. If there is only one document, no claim is included. Long documents are read off the
-    event loop.
+    Such a claim shares no informative word with the document, with two other documents, or with a
+    claim that shares such a word. Short claims, such as "Yes.", and plain English statements are
+    never included. If there is only one document, no claim is included. Long documents are read off
+    the event loop.
     """
     claims = {claim.number: claim for claim, _ in pairs}
     documents = {document.number: document for _, document in pairs}

@@ -79,7 +79,7 @@ def _to_reconsider(
 ) -> list[ClaimEvidence]:
     """Return the disputed claims that the loop examines.
 
-    An answer that is rewritten as a whole is rewritten in view of a single claim.
+    If the answer is rewritten as a whole, only a single claim is examined.
     """
     if context.settings.regeneration == "revise" and not state.get("options"):
         return [report.evidence(number) for number in report.disputed]

@@ -95,9 +95,9 @@ def _with_only(
 
 
 def _read_anew(before: Attempt, now: Attempt, state: RagState, text: str) -> Iterator[str]:
-    """Yield the claims that were read anew from passages that the text still contains.
+    """Yield the claims that were read again from passages that the text still contains.
 
-    Passages are read anew if they lost their claims when other passages changed.
+    Passages are read again if they lost their claims when other passages changed.
     """
     claims = [each.claim for each in now.report.claims] if now.report else []
     earlier = {each.claim.text for each in before.report.claims} if before.report else set()

@@ -299,7 +299,7 @@ def _character(escape: re.Match[str]) -> str:
     if not escape[1]:
         return "" if escape[2] == "\n" else escape[2]
     code = int(escape[1], 16)
-    # surrogates, and numbers above the last character, are no characters
+    # Surrogates, and numbers above the last character, are not characters.
     return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else ""
 
 

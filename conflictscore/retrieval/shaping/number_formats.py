@@ -100,7 +100,7 @@ def shown_text(text: str, code: str) -> str:
     """Return a text as a cell with this format code shows it; empty if the code hides it."""
     sections = _sections(code)
     last = sections[-1]
-    # the fourth section of a code is for text; with fewer sections, the last one is if it has "@"
+    # The fourth section is for text. With fewer sections, the last one is for text if it has "@".
     if len(sections) < 4 and not any(token.kind == "text" for token in last):
         return text
     return _around(last, text)

@@ -254,7 +254,7 @@ def _cell(cell: Any) -> Any:
     """Return a value in a form that no spreadsheet interprets as a formula."""
     if isinstance(cell, list):
         return json.dumps(cell, ensure_ascii=False)
-    # a string that is a number, such as "-5", is no formula
+    # A string that is a number, such as "-5", is not a formula.
     if not isinstance(cell, str) or cell.lstrip("+-").replace(".", "", 1).isdigit():
         return cell
     first = next((sign for sign in cell if unicodedata.category(sign) not in _UNSEEN), "")
