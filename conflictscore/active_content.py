@@ -53,10 +53,12 @@ _KINDS = {
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 # Matches a tag, even if its end is missing.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
+# The sign that begins an entity, such as "&amp;".
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 # Each pattern matches an entire run of special characters. If only one of them were removed, the
 # others would still form an image ("!!["), a link ("]((") or a command ("\\\\url").
 _IMAGE_MARKS = re.compile(r"(?<!!)!++\[")
+# The target of a link after its text: "](", "]:" or "] (".
 _LINK_MARKS = re.compile(r"\](?:[(:]|\s\()++")
 _COMMAND_MARKS = re.compile(rf"(?<!\\)\\++(?={_COMMAND})", re.IGNORECASE)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 _FENCE = "```"
 # The tokens of JSON: strings (perhaps cut off), other values, and brackets.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
+# A number as JSON writes it.
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")
 # Numbers with commas between thousands, which JSON does not allow but models write.
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")

@@ -27,6 +27,7 @@ from conflictscore.sentences import sentence_ends
 _UNCUT = re.compile(r"`[^`]*`|\[[^\[\]]*\]\([^()]*\)")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BLANK_LINES = re.compile(r"(?:[ \t]*+(?:\r\n?|\n))*+")
+# A vertical bar that no backslash keeps from dividing a table's cells.
 _PIPE = re.compile(r"(?<!\\)\|")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")

@@ -37,6 +37,7 @@ _ACCENTS = (
     "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"  # Arabic.
     "\u0730-\u074a\u08d3-\u08e1\u08e3-\u08ff"  # Syriac, further Arabic.
 )
+# A run of combining accents.
 _ACCENT = re.compile(f"[{_ACCENTS}]+")
 _CLUSTER = re.compile(
     # Japanese voicing marks and later letters of a Korean syllable join the character before them

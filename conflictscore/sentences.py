@@ -15,7 +15,10 @@ from collections.abc import Iterator
 CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 """A regular expression for a series of citations, which are numbers or names in brackets."""
 
+# Marks that end a sentence in various scripts.
 _STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
+# The end of a sentence with its closing marks, notes and citations. The first part is followed by
+# white space; Chinese and Japanese sentences (the last part) are not. Greek asks with ";".
 _END_AT_ANY_MARK = (
     rf"(?<!{_STOP})(?:{_STOP}++|(?<=[\u0370-\u03ff\u1f00-\u1fff]);)(?:[ \u00a0\u202f]»)?"
     rf"[\"'“”‘’»)*_¹²³⁰⁴-⁹]*+(?P<cited>{CITATIONS})(?=\s|$)"
@@ -23,6 +26,7 @@ _END_AT_ANY_MARK = (
 )
 # White space, quotation marks and brackets that may precede a sentence.
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
+# The word before the end of a sentence, without an opening mark before it.
 _LAST_WORD = re.compile(r"[^\s(\[\"'“„«]+$")
 # How many characters on each side of a full stop are examined. The patterns need at most two words
 # on each side, and the bound keeps the time linear.

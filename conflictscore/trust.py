@@ -141,7 +141,10 @@ def _by_type(weights_by_name: Mapping[str, float], where: str) -> dict[str, floa
 def _by_host(
     weights_by_name: Mapping[str, float], where: str, *, registered: bool = False
 ) -> dict[str, float]:
-    """Return the weights by host or domain, with names normalised as in addresses."""
+    """Return the weights by host or domain, with names normalised as in addresses.
+
+    With ``registered``, every name must be a registered domain, not a host in it.
+    """
     weights: dict[str, float] = {}
     for raw_name, weight in weights_by_name.items():
         name = raw_name.strip().casefold().removeprefix("www.")

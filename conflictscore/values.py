@@ -85,6 +85,7 @@ _DATE = re.compile(
 _VERB = re.compile(r"\d may\Z")
 # A space within or after a number: usual, no-break, thin (as in the SI), and narrow no-break.
 _SPACE = " \u00a0\u2009\u202f"
+# What may follow a number: a degree, a magnitude ("million") and a unit.
 _AMOUNT_BEHIND = (
     rf"(?:[{_SPACE}-]?(?P<degree>°\s?[CFcf]\b|degrees? [cf](?:elsius|ahrenheit)?\b))?"
     rf"(?:[{_SPACE}-]?(?P<magnitude>[^\W\d_]{{2,12}}|[万億亿k](?!\w))\.?"

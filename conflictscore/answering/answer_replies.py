@@ -20,7 +20,9 @@ _LETTER = re.compile(
 )
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
+# A dash before the text of an answer: "B – 1969".
 _DASH = re.compile(r"^\s*[–—-]\s*")
+# "Justification: it is in document 2".
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )

@@ -20,11 +20,13 @@ from conflictscore.values import StatedValue, all_values_in, dimensions_in
 from conflictscore.word_lists import BOUNDS, FUNCTION_WORDS, HEDGES, LIMITS
 
 _WORD = re.compile(r"[^\W\d_]+")
+# The beginning of a number in digits or words, perhaps after a currency: "us$5", "a hundred".
 _NUMBER = (
     r"(?:[a-z]{2,3})?[$\u20ac\u00a3\u00a5]?\d|(?:two|three|four|five|six|seven|eight|nine|ten|eleven"
     r"|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|half|one hundred|a"
     r" hundred|a thousand|a million)\b"
 )
+# Each of the following lists has one pattern per kind of bound, in the order of ``BOUNDS``.
 _PHRASES = ["|".join(map(re.escape, phrases)) for phrases in BOUNDS]
 _ENDING = [
     "|".join(re.escape(each) for each in phrases if each.startswith(("or ", "at "))) or "(?!)"
@@ -40,6 +42,7 @@ _BESIDE_A_NUMBER = [
 _ANYWHERE = [re.compile(rf"\b(?:{phrase})\b") for phrase in _PHRASES]
 # Most texts have no bound, and one search is enough to see that.
 _ANY_BOUND = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b")
+# "per day", "/day".
 _PER = re.compile(r"(?:\bper |/)(?P<unit>[^\W\d_]{2,20})\b")
 _DENYING = ("non", "dis", "un", "in", "im", "ir")
 _LEAST_REST = 4  # Minimum number of letters in a word after a negating prefix.

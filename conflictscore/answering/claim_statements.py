@@ -37,6 +37,7 @@ _STATING = re.compile(
     re.IGNORECASE,
 )
 """Matches a heading that is a statement: "The tablet is deadly"."""
+# An adjective or participle that says something of its subject.
 _QUALITY = (
     r"(?:\w{2,20}(?:ful|less|ous|ible)|deadly|fatal|lethal|safe|unsafe|toxic|harmful|illegal|legal|free"
     r"|dead|good|bad|better|worse|best|worst|true|false|available|unavailable|banned|forbidden"
@@ -61,6 +62,7 @@ _HEADING = re.compile(r"(?:^|\n)[ ]{0,3}#{1,6}[ \t]{1,4}$")
 _TABLE_RULE = re.compile(r"\|?[ \t]{0,9}\r?\n[ \t]{0,9}\|?[ \t]{0,9}:?-")
 # A group, so that splitting keeps the punctuation.
 _CLAUSE_END = re.compile(r"([,;:()\u2013\u2014])")
+# The question mark, and the Greek, Arabic and full-width ones.
 QUESTION_MARKS = "?\u037e\u061f\uff1f"
 
 

@@ -29,6 +29,7 @@ A rewritten question is somewhat longer than the original; a reply that exceeds 
 question.
 """
 
+# Question marks (usual, full-width, Arabic), and the Japanese particle that ends a question.
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
 _SHARE = 4  # 1 / _SHARE of the context window is for the conversation; documents get the remainder.

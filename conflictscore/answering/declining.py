@@ -147,6 +147,7 @@ _APOLOGY = re.compile(
     r"[\s,.!:;\uff0c\u3001\u3002\uff01\u060c]*",
     re.IGNORECASE,
 )
+# Words after a greeting: "Hello there", "Thanks for your question".
 _COURTESY = (
     r"(?:[\s,!.]{1,2}(?:there|everyone|everybody|all|again|you|so|very|much|a lot|for (?:asking"
     r"|your (?:question|patience|message)|the question|reaching out|(?:your )?understanding)"
@@ -183,6 +184,7 @@ _AGREEMENT = re.compile(
     r"(?:[,.!;:\u2014\u2013-]|\s[\u2014\u2013-])\s{1,2}(?=\w)",
     re.IGNORECASE,
 )
+# Question marks (usual, full-width, Arabic), and the Japanese particle that ends a question.
 _QUESTION_ENDS = ("?", "\uff1f", "؟", "か。", "か")
 # Words with which a question begins, so that a colon or dash within it separates no statement.
 _ASKS = re.compile(
@@ -276,6 +278,7 @@ _INTRODUCES = re.compile(
 _JOINED = re.compile(r"(?:[,\uff0c、:]|\s(?:and|und|et|y|e|en|och|og|i|и))\s?$", re.IGNORECASE)
 # A name before "I" makes it a numeral: "Elizabeth I could not give England an heir."
 _NAMED_FIRST = re.compile(r"(?<![^\W_])(?!(?:And|But|So|Yet|Still|That)\s)[A-Z][a-z]+\s$")
+# An opening quotation mark, or a verb that introduces a quotation.
 _QUOTES = re.compile(r"[\"“„«「]|\b(?:sa(?:id|ys)|wrote|answered|sagte|schrieb|dijo|disse)\b")
 # A shorter clause after a comma, without a number or a name, belongs to the refusal: "I do not
 # know the architect, and the year". After "but", or in a sentence of its own, each word counts.

@@ -26,6 +26,7 @@ _SUBNUMBER = re.compile(r"^[*_]{0,3}(?P<over>\d{1,3})\.(?P<number>\d{1,3})[.):]?
 # Letters of list items, such as "a)" and "(b)". A capital needs a bracket, since "A." may be an
 # initial, unless a nested list follows.
 _LETTER = re.compile(r"^\(?(?:(?P<letter>[a-z])[.)]|(?P<capital>[A-Z])\))\s+(?=\S)")
+# A capital and a full stop at the start, as of a list item, perhaps in bold: "**A.** Lakes".
 _TITLE_LETTER = re.compile(r"^[*_]{0,3}(?P<letter>[A-Z])\.[*_]{0,3}\s+(?=\S)")
 # Roman numerals of list items.
 _ROMAN = re.compile(r"^[*_]{0,3}\(?(?P<roman>[ivx]{1,5}|[IVX]{1,5})[.)][*_]{0,3}\s+(?=\S)")

@@ -40,6 +40,7 @@ _LEADING = word_set("a an at by for from in on the to with")
 # Words in lower case that occur within names, as in "Bank of England".
 _WITHIN_A_NAME = word_set("and de la of the van von")
 _NEGATIONS = frozenset(["no", "not", "never", "none", "neither", "nor", "cannot", "without"])
+# A word that denies, including "isn't" and the like.
 _DENIAL = re.compile(
     rf"\b(?:{'|'.join(sorted(_NEGATIONS))}|false|untrue|incorrect|wrong)\b|n['\u2019]t\b",
     re.IGNORECASE,
@@ -94,6 +95,7 @@ _FRAMED = re.compile(
 )
 # Stems of the words that frame the statement. A stem has at most six letters.
 _OF_THE_FRAME = frozenset(["statem", "claim"])
+# "The answer is …", "The correct answer was …".
 _ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
 # Stems of the words of that frame, which say nothing about the subject.
 _OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])

@@ -70,7 +70,8 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
 def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> tuple[str, ...]:
     """Set up the shared store and logging to stderr; return the keys from the environment.
 
-    If there is a key file, keys from the environment are ignored.
+    If there is a key file, keys from the environment are ignored. ``network`` says whether the
+    command listens on ``host`` at all, which ``mcp`` over stdio does not.
 
     Raises:
         InputError: Other machines could call without a key, and ``--no-auth`` was not given.

@@ -60,6 +60,7 @@ _PAST = re.compile(
     r"|aveva|avevano|erano|tinha|tinham)\b",
     re.IGNORECASE,
 )
+# Verbs in the present tense, in the same languages.
 _PRESENT = re.compile(
     r"\b(?:has|have|is|are|hat|haben|ist|sind|est|sont|ont|tiene|tienen|es|son|ha|hanno|è|tem|têm)\b",
     re.IGNORECASE,

@@ -42,6 +42,7 @@ _MOST_CHARS = 320  # maximum number of characters of a short answer
 _QUESTION_TOKENS = 64
 _QUESTION_CHARS = 300
 
+# The question mark, its full-width form and the Arabic one.
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
@@ -77,6 +78,8 @@ async def ask_documents(
     A document that is too long is cut to the parts nearest to the question and to the quotation
     that the judge took from the document (``quotations``, by document number). If a document could
     not be queried, it is dropped and the reason is recorded.
+
+    ``yes_no`` says whether the question asks for a yes or no.
 
     Raise ProviderError if no document could be queried.
     """

@@ -212,8 +212,9 @@ def named(
 ) -> str:
     """Return the documents of a candidate, listed by title or cited by number.
 
-    Only the first document of each group of near-copies is listed. Documents whose name is among
-    ``of_both`` are cited by number, since both sides of the dispute have documents with that name.
+    With ``by_number``, all are cited by number. Only the first document of each group of
+    near-copies is listed. Documents whose name is among ``of_both`` are cited by number, since
+    both sides of the dispute have documents with that name.
     """
     first = _documents_behind(side, documents)
     if by_number:

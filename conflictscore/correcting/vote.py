@@ -82,7 +82,10 @@ def tallied(
     *,
     yes_no: bool = False,
 ) -> tuple[Candidate, ...]:
-    """Return the statements with their votes."""
+    """Return the statements with their votes.
+
+    ``yes_no`` says whether the second statement is the opposite of a yes-or-no claim.
+    """
     candidates = list[Candidate]()
     for statement, givers, votes in zip(
         statements, given_by, votes_of(statements, given_by), strict=True

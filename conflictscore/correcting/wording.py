@@ -235,7 +235,8 @@ def replaced(
     and lines of code, and for sentences in a distinct style or in a different language.
 
     ``others`` are the other claims of the passage. A span that occurs in such a claim is not
-    replaced, unless the claim is among ``twins``, which exchange the same span.
+    replaced, unless the claim is among ``twins``, which exchange the same span. ``alone`` says that
+    the passage is the whole answer.
     """
     claim, rival = sides_of(look)
     if (opposite_word := opposite(passage, look.question)) is not None:

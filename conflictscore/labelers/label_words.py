@@ -43,6 +43,7 @@ languages other than English, since an explanation could negate such a label in 
 """
 # A label that is followed by punctuation and an explanation.
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
+# The stems of the labels that take a side.
 _SIDES = re.compile(r"support|contradict")
 # Words that may mean a label; they show whether an explanation names a different label.
 _ANY_LABEL = re.compile(r"support|contradict|irrelevan|relevant|\bno[tn]?\b|neither|partly|partial")

@@ -239,7 +239,7 @@ def _mended(body: str) -> Any:
 
 
 def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
-    """Return how often each word occurs in a text as a field name."""
+    """Return how often each word occurs in a text as a field name, or only as a quoted name."""
     return Counter(
         match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
     )

@@ -29,6 +29,7 @@ _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 _JSON_SCALAR = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?|true|false|null")
 # An opening or closing XML tag without attributes.
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
+# The declaration at the head of an XML document: '<?xml version="1.0"?>'.
 _DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 
 

@@ -52,6 +52,7 @@ _LAST_FIELDS = ("details", "reason", "title", *_PASSED_ON_FIELDS)
 always read."""
 # Error pages of proxies are HTML; their title says what happened.
 _TAG = re.compile(r"<[^<>]*>")
+# The title or heading of an error page in HTML.
 _TITLE = re.compile(r"<(?:title|h1)[^<>]*>([^<]+)", re.IGNORECASE)
 _PROXY_STATUS = re.compile(r"\d{3}\b")
 """Matches the status at the start of the clients' messages about a proxy."""

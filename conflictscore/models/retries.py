@@ -31,6 +31,7 @@ _LOADING = re.compile(r"(?i)\bloading\b")
 _LEAST_WAIT_S = 0.1
 """A requested wait shorter than this is ignored, since some providers request one with every
 refusal."""
+# The wait that a provider requests: "20", "1.5s", "750 ms".
 _NUMBER = re.compile(
     r"(?P<number>[+-]?\d{1,20}(?:\.\d{0,20})?) ?(?P<unit>ms|s|sec|secs|seconds?)?", re.IGNORECASE
 )

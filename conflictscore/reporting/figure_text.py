@@ -69,6 +69,9 @@ def counted(number: int, noun: str) -> str:
 
 
 def one_line(value: object, limit: int = 200) -> str:
-    """Return untrusted text on one line, without control characters and shortened to ``limit``."""
+    """Return untrusted text on one line, without control characters and shortened to ``limit``.
+
+    The default of 200 characters, chosen by hand, is room for a name or a short message.
+    """
     text = " ".join(printable(value).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -55,7 +55,9 @@ _TAG = re.compile(
 )
 # Tags around all documents.
 _WRAPPER = re.compile(r"<(/?)(documents|results|search_results|sources|context|passages)\s*>", re.I)
+# An attribute, with or without quotation marks: 'index="1"', "index=1".
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,40})\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+# An element within a document that contains only text: "<title>Lakes</title>".
 _INNER = re.compile(r"<([\w-]{2,30})>([^<]*)</\1>\s*")
 # A line of at least three identical signs, such as "-----" or "* * *".
 _RULE = re.compile(r"(?m)^[ \t]*(([-=*_─━—~#])(?:[ \t]?\2){2,})[ \t]*$")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 # Items such as "1. Title: text" and "- Title: text".
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
+# The line below the head of a Markdown table: "| --- | :-: |".
 _RULE = re.compile(r"[\s|:-]+")
 _LEAST_WORDS = 4  # minimum number of words in a part; a shorter part makes no statement to label
 _DELIMITERS = (",", "\t", ";")

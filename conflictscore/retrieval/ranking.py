@@ -82,6 +82,7 @@ _ORDINAL_WORD = re.compile(
     r"(?!\w)"
 )
 """Matches an English ordinal number below 100, such as "tenth" and "twenty-first"."""
+# Thousands separators: comma, full stop, apostrophes, the Arabic one, and several spaces.
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_SEPARATOR}\d{{2,3}}){{0,6}}{_SEPARATOR}\d{{3}}(?!\d)"

@@ -58,6 +58,7 @@ If a provider requests a longer pause, it is not asked again.
 """
 # Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
+# A number of seconds, as in the header ``Retry-After``.
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 # Only gzip is accepted, so that replies do not depend on which other decompressors are installed.
 _GZIP = {"accept-encoding": "gzip"}

@@ -14,6 +14,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w{0,60}=\[")
 """Matches the printed form of a list of objects or mappings, or of an object with such a list."""
+# A field with a list at the very start, without the name of its object: "results=[".
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _LONGEST_WRITTEN_OUT = 100_000
 """Maximum number of characters that are parsed, since Python's parser blocks all other threads."""

@@ -25,7 +25,7 @@ from conflictscore.storage.locks import lock_beside
 from conflictscore.storage.private_files import owner_only, remedy_for
 
 # Lines are synced to disk at most this often, since a sync takes milliseconds. Only a power cut can
-# lose the lines since the last sync; killing the process loses none.
+# lose the lines since the last sync; killing the process loses none. Chosen by hand.
 _SYNC_SECONDS = 5.0
 
 
@@ -239,6 +239,7 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def _write(file: IO[bytes], line: bytes) -> None:
+    """Write all bytes of a line; an unbuffered file may write only some of them at once."""
     rest = line
     while rest:
         rest = rest[file.write(rest) :]

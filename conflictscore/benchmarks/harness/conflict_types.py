@@ -32,7 +32,9 @@ _TEMPLATES = {kind: f"behaviour_{kind.value.replace('-', '_')}" for kind in Conf
 
 # the limits in these patterns bound the work on hostile answers with many brackets or digits
 _BRACKETS = re.compile(r"\[([^\[\]]{1,500})\]")
+# What separates the numbers in brackets: ", ", "; ", " and ".
 _BETWEEN = re.compile(r" ?(?:[,;&]|\band\b) ?", re.IGNORECASE)
+# A number or a range of numbers: "doc 3", "2–4".
 _SPAN = re.compile(r"(?:doc(?:ument)?s?\.? ?)?(\d{1,9})(?: ?[-–] ?(\d{1,9}))?", re.IGNORECASE)
 
 

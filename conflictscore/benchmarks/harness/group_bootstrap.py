@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from conflictscore.benchmarks.harness.figures import Interval
 
 _RESAMPLES = 2_000
-"""The number of bootstrap samples for an interval."""
+"""The number of bootstrap samples for an interval; chosen by hand."""
 Numbers = NDArray[Any]
 """A NumPy array of numbers: a table of cells, or one figure per row of a table."""
 

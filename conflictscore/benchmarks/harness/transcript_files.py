@@ -15,6 +15,7 @@ GZIP = 16 + zlib.MAX_WBITS
 """The window size with which zlib reads and writes the gzip format."""
 _HASH_CHARS = 16
 """The number of hexadecimal digits of a hash; 64 bits tell apart all texts of a run."""
+# The name of a file of transcripts: "session-1.jsonl.gz".
 _SESSION = re.compile(r"session-[0-9]{1,9}\.jsonl\.gz")
 
 

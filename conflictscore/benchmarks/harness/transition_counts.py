@@ -324,7 +324,10 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """List the outcomes of first answers with a conflict, if the method finished the question."""
+    """List the outcomes of first answers with a conflict, if the method finished the question.
+
+    Answers are compared by their claims or, with ``by_wording``, by their words.
+    """
     outcomes = []
     for question_result in question_results:
         if not question_result.conflict or not {BASELINE, method} <= question_result.methods.keys():

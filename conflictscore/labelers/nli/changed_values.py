@@ -39,6 +39,7 @@ _POSSIBLE = re.compile(
 )
 # up to 40 characters; the preposition that matters is the last one ("price of milk from 10 to 12")
 _SIDE = r"(?:(?!\b(?:from|de|d[ai]|von|van)\b)[^.;:\n()]|\.(?=\d)){1,40}"
+# "from 10 to 12": a change only beside a verb of change, since it may also be a range.
 _NEEDS_VERB = re.compile(
     rf"\b(?:from (?P<en>{_SIDE}?) to|de (?P<fr>{_SIDE}?) [àa]|d[ai] (?P<it>{_SIDE}?) a)"
     rf" (?P<new>{_SIDE})",

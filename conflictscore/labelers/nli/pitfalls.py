@@ -35,6 +35,7 @@ hand."""
 # A number, perhaps with thousands separators and decimal places.
 _NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
+# A separator before three digits: "12,500".
 _SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _QUANTITY = re.compile(
@@ -53,6 +54,7 @@ _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
 """Matches a row of a table."""
 # A list of names and values, such as "Height: 12 m; Width: 5 m".
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
+# Years from 1000 to 2099.
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 # The beginnings of months in English and other European languages.
 _MONTH = re.compile(

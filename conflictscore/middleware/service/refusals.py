@@ -23,7 +23,7 @@ from conflictscore.retrieval.discreet import NOTHING_FOUND
 _log = logging.getLogger(__name__)
 
 CLIENT_GONE = 499
-"""The status recorded for requests whose client disconnected."""
+"""The status recorded for requests whose client disconnected; HTTP defines none, nginx uses 499."""
 
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 """The error types of OpenAI's API for these statuses."""

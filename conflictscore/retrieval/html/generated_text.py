@@ -48,7 +48,9 @@ _NO_PARTS = re.compile(
 _STYLE = re.compile(r",\s*([\w-]{1,30})\s*$")
 # An escaped character, written as its code or as itself.
 _ESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(.))", re.DOTALL)
+# A counter's name and its step or start: "chapter 2".
 _COUNTER = re.compile(r"([A-Za-z_-][\w-]{0,60})(?:\s+(-?\d{1,6}))?")
+# Declarations of generated text or of counters.
 _ANY = re.compile(r"(?:^|;)\s*(?:content\s*:|counter-)", re.IGNORECASE)
 _MEANT = re.compile(r"[^\W_]|[✓✔✗✘✕✖×☑☒☐★☆≤≥±%°€$£]")
 """Matches text that has a meaning; other generated text is decoration.

@@ -69,6 +69,7 @@ _PRICE = re.compile(
 _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|Kč\b|kr\b)")
 # A number at the end of a text, perhaps with thousands separators.
 _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
+# The cents of a price, perhaps with their separator: ".99", "99*".
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)

@@ -50,6 +50,7 @@ _COLOURS = {"white": "#ffffff", "black": "#000000"}
 _NO_COLOUR = re.compile(r"inherit|initial|unset|revert|var\(", re.IGNORECASE)
 # Heights and widths of at most one pixel.
 _COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
+# Declarations that show nothing outside the element's box.
 _CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
 # Declarations that show an element that another rule hides.
 _SHOWN = re.compile(
@@ -175,7 +176,10 @@ def _states(body: "LexborNode", sheets: str) -> dict[int, _State]:
 
 
 def _state(node: "LexborNode", declarations: str, *, is_important: bool = False) -> _State:
-    """Return the state of an element to which these declarations apply."""
+    """Return the state of an element to which these declarations apply.
+
+    ``is_important`` says whether a declaration is marked as ``!important``.
+    """
     only_small = bool(_NO_SIZE.search(declarations)) and not _HIDING.search(declarations)
     return _State(node, hides(declarations), only_small, is_important)
 
@@ -258,6 +262,7 @@ class TextRule(NamedTuple):
     declarations: str
 
 
+# The end of a selector of generated text: "p::before", "p:after".
 _BOX = re.compile(r"::?(before|after)\s*$", re.IGNORECASE)
 
 

@@ -32,7 +32,9 @@ _HEADERS = {
 _REDIRECTS = (301, 302, 303, 307, 308)  # The statuses on which browsers redirect.
 # Enough for https, www and a new path; longer chains are usually loops or trackers.
 _MOST_REDIRECTS = 3
+# A host, perhaps with a port or as an address: "example.org:8080", "::1".
 _HOST = re.compile(rb"[\w.:-]+")
+# A media type: "text/html".
 _TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
 _GZIP = zlib.MAX_WBITS | 16
 """The ``wbits`` value that makes zlib read the gzip format."""

@@ -59,6 +59,7 @@ _TOML_FRONT_MATTER = re.compile(r"\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+[ \t]*(?:\n
 # A line of YAML: "name: setting", "- entry", a comment, a bracket, or a continuation line.
 _SETTING = re.compile(r"[\w\"'][^:\n]{0,99}:(?:\s|$)|- |-$|#|[\]})]|\s|$")
 _FRONT_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*[\"']?(.{1,300}?)[\"']?[ \t]*$", re.M)
+# An image with its alternative text: "![a map](map.png)", "![a map][1]".
 _IMAGE = re.compile(
     r"!\[([^\[\]\n]{0,1000})\]"
     r"(?:\((?:[^()\n]|\([^()\n]{0,200}\)){0,2000}\)|\[[^\[\]\n]{0,200}\])?"

@@ -16,7 +16,9 @@ examined, so that the time stays linear."""
 _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _SYMBOL = re.compile(r"\s{0,99}SYMBOL\s{1,9}(0x[0-9a-f]{1,6}|\d{1,6})\b", re.IGNORECASE)
+# The font of a symbol: '\\f "Wingdings"'.
 _FONT = re.compile(r'\\f\s{0,9}(?:"([^"]{1,60})"|(\S{1,60}))', re.IGNORECASE)
+# What precedes the text of a button: "MACROBUTTON NoMacro ".
 _BUTTON = re.compile(r"\s{0,99}(?:MACRO|GOTO)BUTTON\s{1,9}\S{1,99}\s{1,9}", re.IGNORECASE)
 # The field "EQ", its formatting switches ("\\* MERGEFORMAT"), and the tokens of its formula.
 _EQUATION = re.compile(r"\s{0,99}EQ\s{1,9}", re.IGNORECASE)

@@ -1,4 +1,7 @@
-"""Builds tables of a run's usage and cost, by model, by step and per net correction."""
+"""Builds tables of a run's usage and cost, by model, by step and per net correction.
+
+A method's net corrections are the answers that it made better, less those that it made worse.
+"""
 
 from collections.abc import Iterator, Sequence
 
