@@ -287,6 +287,7 @@ def _numbers(text: str) -> Iterator[StatedValue]:
             continue
         in_words = _IN_WORDS.match(text, letters.start())
         if in_words:
+            # "minus" and a space are six characters
             negative = _MINUS.match(text, max(letters.start() - 6, 0), letters.start())
             readings = frozenset([number_of(in_words["number"])])
             stated_value = _number(in_words, readings, is_negative=bool(negative))

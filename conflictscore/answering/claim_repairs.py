@@ -22,6 +22,7 @@ _NEEDS_CONTEXT = word_set(
     lei loro esso questo questa"""
 )
 _FIRST_CHARS = 40  # Enough for the first word.
+# Full stops and exclamation marks, also Chinese, Hindi and Urdu ones; a question states nothing.
 _FULL_STOPS = (".", "!", "\u3002", "\u0964", "\u06d4", "\uff01")
 _CLOSING = "\"'”’»)*_ "
 # Characters that begin or divide headings, tables, code and links.

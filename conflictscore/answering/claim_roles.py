@@ -40,8 +40,10 @@ _BEFORE_ADVERBIALS = word_set(
     "in im ins an am auf bei beim mit nach aus zu zum zur für gegen über unter vor seit bis um ohne"
     " op bij met naar uit voor tegen sinds tot"
 )
+# Clauses of German and Dutch, the languages with verbs at the end.
 _CLAUSE = re.compile(r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:und|aber|en|maar)\b")
 _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.
+# Parts of a passage, in any language, each of which may give the number of one name.
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )
@@ -93,6 +95,7 @@ def _tokens(text: str) -> tuple[_Token, ...]:
     tokens = list[_Token]()
     for match in islice(WORD_OR_NUMBER.finditer(plain_text(text)), _MOST_WORDS):
         word = fold(match[0])
+        # a single letter, such as an initial, tells nothing
         tells = word not in FUNCTION_WORDS and word not in NEGATIONS and len(word) > 1
         is_name = bool(tokens) and match[0][0].isupper()
         tokens.append(_Token(word, stem_of(match[0]) if tells else "", is_name))
@@ -141,6 +144,7 @@ def _places(tokens: Sequence[_Token]) -> dict[str, list[int]]:
 def _sides(tokens: Sequence[_Token], place: int, compared: Set[str]) -> _Sides:
     before, after = tokens[:place], tokens[place + 1 :]
     has_agent = any(token.word in AGENTS for token in after[:1])
+    # an adverb may stand between the auxiliary and the verb ("was soon beaten")
     has_auxiliary = any(token.word in PASSIVE for token in before[-2:])
     is_active = not has_agent and (not has_auxiliary or tokens[place].word.endswith("ing"))
     actor: Literal["before", "after", "none"] = "before" if is_active else "none"

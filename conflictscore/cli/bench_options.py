@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOCAL_QUESTIONS, REMOTE_QUESTIONS = 1, 4
 """How many questions run at the same time: with the local model, and with a remote model.
 
-The local model gains nothing from parallel calls.
+The local model gains nothing from parallel calls. Four was chosen by hand.
 """
 
 STUDY_TEMPERATURE = 0.7

@@ -1,6 +1,7 @@
 """Builds the ledger of a run: which parts of its last answer and documents were examined."""
 
 from collections.abc import Iterator, Sequence
+from math import floor
 
 from conflictscore.models.endings import NO_REASON
 from conflictscore.records import (
@@ -56,6 +57,11 @@ def examined_of(
     ).with_gaps(*gaps)
 
 
+def whole_percent(share: float) -> str:
+    """Return a share in whole percent, rounded down: a missing label never appears as 100%."""
+    return f"{floor(round(100 * share, 6))}%"  # rounding first, since 100 * .29 is below 29
+
+
 def unfinished(ending: str) -> Gap:
     """Return the gap for an answer that the model did not complete."""
     how = _ENDINGS.get(ending, f"with “{ending}”")
@@ -86,7 +92,7 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
         return
     coverage = report.coverage or 0
     missing = [pair for pair in pairs if pair.label is Label.UNLABELLED]
-    note = f"{coverage:.0%} of its pairs of claim and document have a label"
+    note = f"{whole_percent(coverage)} of its pairs of claim and document have a label"
     note += f" ({missing[0].error})" if missing else ""
     enough = coverage and coverage >= least and not report.error
     kind = GapKind.UNLABELLED if enough else GapKind.TOO_FEW_LABELS

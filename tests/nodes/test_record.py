@@ -52,6 +52,12 @@ async def recorded(*attempts: Attempt, **settings: Any) -> dict[str, Any]:
         (attempt(scored(claim_with("+?"))), 0.5, "partly", "only in part checked: 50% of its"),
         (attempt(scored(claim_with("+?"))), 0.6, "no", "not checked: 50% of its pairs of claim"),
         (attempt(scored(claim_with("+???"))), None, "partly", None),
+        (
+            attempt(scored(claim_with("+" * 199 + "?"))),
+            0.5,
+            "partly",
+            "only in part checked: 99% of its",
+        ),
         (attempt(scored(claim_with("??"))), None, "no", None),
         (attempt(scored(claim_with("??"))), 0.0, "no", "not checked: 0% of its pairs of claim and"),
         (attempt(None), 0.5, "no", "not checked: it was not scored"),

@@ -86,7 +86,8 @@ class GroupRow(PublishedRow):
 def read_groups(path: str | Path) -> list[ClaimGroup]:
     """Read claims with their documents, in file order; see :class:`GroupRow` for the format.
 
-    The name of the set is the file name without its extension and without the suffix ``_groups``.
+    The name of the set is the file name without its extension and without the suffix ``_groups``
+    (``healthver`` for "healthver_groups.jsonl").
     """
     name = Path(path).stem.removesuffix("_groups")
 

@@ -92,6 +92,7 @@ def changes(pairs: Iterable[tuple[float, float]]) -> list[float]:
 
     A rounding error would make an unchanged grade look changed, and equal changes look unequal.
     """
+    # 12 digits: far coarser than the errors, far finer than the difference of two grades
     return [round(new - old, 12) for old, new in pairs]
 
 

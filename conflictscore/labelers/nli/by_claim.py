@@ -171,6 +171,7 @@ def most_likely_pair(
     Returns:
         The product, the number of the supporting document, and that of the contradicting document.
     """
+    # the two best of each side suffice: the best of one side may be the best of the other too
     supports, contradicts = (
         sorted(probabilities, key=lambda number: -probabilities[number][side])[:2]
         for side in (Label.SUPPORTS, Label.CONTRADICTS)

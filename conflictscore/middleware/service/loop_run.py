@@ -12,6 +12,7 @@ from conflictscore.answering.answer_parts import AnswerPart, answer_parts, with_
 from conflictscore.errors import NoDocumentsError
 from conflictscore.graph.binding import running_with
 from conflictscore.graph.self_correction import shared_graph
+from conflictscore.loop.examining import whole_percent
 from conflictscore.loop.state import RagInput, RunContext
 from conflictscore.markup import rendered_markdown
 from conflictscore.middleware.entrypoints import PassedOnError
@@ -113,7 +114,9 @@ class LoopRun:
         least = self._context.settings.min_coverage or 0
         if report is None or report.coverage is None or report.coverage >= least:
             return ""
-        share = f"only {report.coverage:.0%} of its pairs of claim and document have a label"
+        share = (
+            f"only {whole_percent(report.coverage)} of its pairs of claim and document have a label"
+        )
         return f"{share}, but --min-coverage requires {least:.0%}"
 
 

@@ -213,7 +213,7 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not all(admitted(ip_address(one), allowed) for one in addresses):
         raise UnreadableError("is at an address that is not public")
-    # each additional address takes a share of the time to connect
+    # at most four, a number chosen by hand: each takes a share of the time to connect
     return addresses[:4]
 
 

@@ -381,5 +381,6 @@ def _unit(unit: str, moment: datetime, is_minute: bool, has_noon: bool) -> str:
     number = moment.month if letter == "m" else moment.day
     if width < 3:
         return f"{number:0{width}d}"
+    # "mmm" and "ddd" are three letters of the name, "mmmmm" is one, and "mmmm" the whole name
     name = _MONTHS[number - 1] if letter == "m" else _DAYS[moment.weekday()]
     return name[:1] if width == 5 and letter == "m" else name[:3] if width == 3 else name

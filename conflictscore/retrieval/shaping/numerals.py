@@ -35,6 +35,7 @@ _CHINESE = (
     "taiwaneseCountingThousand",
 )
 _CHINESE_DIGITS = "〇一二三四五六七八九"
+# 15 and 16 are irregular: 9 + 6 and 9 + 7. Only these numbers themselves are written so.
 _HEBREW = (
     (400, "ת"), (300, "ש"), (200, "ר"), (100, "ק"), (90, "צ"), (80, "פ"), (70, "ע"), (60, "ס"),
     (50, "נ"), (40, "מ"), (30, "ל"), (20, "כ"), (16, "טז"), (15, "טו"), (10, "י"), (9, "ט"),
