@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from conflictscore.answering.claim_matching import ClaimsAbout, claims_about, without_labels
 from conflictscore.answering.claim_order import is_jumbled
-from conflictscore.answering.claim_passages import text_of
+from conflictscore.answering.claim_passages import passages_with_titles, text_of
 from conflictscore.answering.claim_places import Placed
 from conflictscore.answering.claim_qualifiers import (
     added_hedges,
@@ -157,7 +157,7 @@ def unclaimed_parts(
         question: The question. If a passage repeats informative words of the question, they need
             not occur in a claim; numbers and negations must.
     """
-    parts = passages(answer)
+    parts = passages_with_titles(answer)
     verbatim = {*map(str.strip, claims)}
     if verbatim == {answer[part.start : part.end].strip() for part in parts}:
         return ()

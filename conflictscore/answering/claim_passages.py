@@ -5,7 +5,7 @@ import re
 from conflictscore.answering.claim_terms import plain_text
 from conflictscore.answering.remarks import without_remarks
 from conflictscore.json_answers import said_by
-from conflictscore.markdown import Passage
+from conflictscore.markdown import Passage, passages
 from conflictscore.scripts import words_in
 
 _WORDS_OF_A_VALUE = 3  # Minimum number of words in a JSON value that may state something.
@@ -23,6 +23,21 @@ _ORDER = re.compile(
     r"(?=[:.)]|\s[\u2013\u2014-])",
     re.IGNORECASE,
 )
+# The title of a Markdown reference, as in [tide]: tide.png "High tide at noon". No passage has it.
+_TITLE = re.compile(
+    r"^ {0,3}\[[^\]\n]{1,200}\]:[ \t]{0,9}\S{1,2000}[ \t]{1,9}"
+    r"[\"'(](?P<title>[^\n]{3,2000})[\"')][ \t\r]{0,9}$",
+    re.MULTILINE,
+)
+
+
+def passages_with_titles(answer: str) -> list[Passage]:
+    """Return the passages of an answer and the titles of its references, in order."""
+    parts = [*passages(answer)]
+    if any(part.kind == "value" for part in parts):
+        return parts
+    spans = [match.span("title") for match in _TITLE.finditer(answer)]
+    return sorted([*parts, *(Passage(*span, "text", span) for span in spans)])
 
 
 def text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> str:

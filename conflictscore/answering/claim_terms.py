@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from conflictscore.number_words import NUMBER_WORDS, number_of
 from conflictscore.scripts import fold, spaced_out, terms_in
 from conflictscore.word_lists import (
     FUNCTION_WORDS,
@@ -76,6 +77,12 @@ _NUMBER_WORDS |= {
     for ten in ("twenty", *_TENS)
     for unit in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 }
+# Numbers of other languages; from a hundred on, English forms them with several words.
+_NUMBER_WORDS |= {
+    fold(word): f"{number_of(word):g}"
+    for word in NUMBER_WORDS
+    if number_of(word) < 100 and fold(word) not in {*_NUMBER_WORDS, *FUNCTION_WORDS}
+}
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _ALSO_PLACES = frozenset(("one", "first", "second", "once"))
 """Number words that often have a different meaning."""
@@ -137,7 +144,7 @@ def telling_words(text: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)  # cached, since words recur
 def stem_of(word: str) -> str:
     """Return the stem of a word in any script; case is ignored."""
-    bare = spaced_out(fold(word)).strip("'")
+    bare = spaced_out(fold(word)).strip("' ")
     return stem(IRREGULAR.get(bare, bare))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from conflictscore.answering.json_claims import disputed_values
+from conflictscore.correcting.losses import notes_on_losses
 from conflictscore.json_answers import is_json
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.loop.examining import examined_of
@@ -73,6 +74,7 @@ async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         "notes": [
             *state["notes"],
             *_notes(attempts, runtime.context.labeler),
+            *notes_on_losses(changes_of(state)),
             *(gap.note for gap in ledger.gaps if gap.kind in _NOTED),
             *disputed_values(last),
             *(_notes_on_refuted(last, _looks(state)) if state.get("question") else ()),

@@ -46,12 +46,14 @@ CHILDREN = "Children in pain can safely take 5000 mg at once."
         f"{BASE} ![{CHILDREN}](x.png)",
         f"{BASE} <!-- {CHILDREN} -->",
         f"{BASE}\n\n[^1]: {CHILDREN}",
+        f'{BASE}\n\n[chart]: chart.png "{CHILDREN}"',
+        BASE.replace("is taken", "is usually taken"),
         f"{BASE}\n- 5000 mg ok",
         BASE.replace("is 50 mg", "is not 50 mg"),
         BASE.replace("It is sold by Orlo.", "It is sold by Orlo and by Velda."),
         f"{BASE} Small children and babies may swallow several of these tablets.",
     ],
-    ids=range(16),
+    ids=range(18),
 )
 def test_nothing_of_an_answer_passes_as_claimed_that_stands_in_no_claim(answer: str) -> None:
     assert GapKind.UNCLAIMED in gap_kinds(answer, sentences(BASE))
@@ -141,11 +143,15 @@ def test_labels_that_count_the_claims_of_a_list_say_nothing_beyond_the_answer() 
         f"According to document 2, {BASE}",
         BASE.replace("Basel", "[Basel](https://basel.test/2024/03)"),
         f"{BASE} Would you like to know more about it?",
+        f"{BASE} Have a good trip!",
+        f"{BASE} Kann ich sonst noch helfen?",
+        f"{BASE} Ik hoop dat dit helpt.",
+        f"{BASE} 他に質問はありますか。",
         f"{BASE}\n\n```python\nfor i in range(10):\n    print(i * 3)\n```",
         BASE.replace("- ", ""),
         "1. " + BASE.replace(". ", ".\n2. ", 1),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_courtesies_citations_and_headings_need_no_claim(answer: str) -> None:
     assert not gap_kinds(answer, sentences(BASE))
@@ -334,3 +340,18 @@ def test_links_between_claimed_words_need_no_claim_and_a_statement_of_two_words_
 
     assert not gap_kinds(f"{long}.", claims)
     assert GapKind.UNCLAIMED in gap_kinds(f"{long} and cures migraine.", claims)
+
+
+@pytest.mark.parametrize(
+    ("answer", "other"),
+    [
+        ("Die Kaution darf höchstens drei Monatsmieten betragen.", "dreißig"),
+        ("Le pain se garde trois jours au frais dans la cave.", "treize"),
+        ("De waarborg bedraagt hooguit drie maanden huur per woning.", "dertien"),
+    ],
+)
+def test_another_number_in_the_words_of_any_language_needs_a_claim(answer: str, other: str) -> None:
+    [number] = [word for word in answer.split() if word in ("drei", "trois", "drie")]
+    assert not gap_kinds(answer, [answer.replace("höchstens", "maximal")], "")
+    changed = answer.replace(number, other)
+    assert GapKind.UNCLAIMED in gap_kinds(changed, [answer], "")

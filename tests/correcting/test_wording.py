@@ -6,6 +6,7 @@ import pytest
 
 from conflictscore.active_content import added_active_content
 from conflictscore.correcting.citing import cites, without_last_citations
+from conflictscore.correcting.losses import lost_words, notes_on_losses
 from conflictscore.correcting.telling import hedged, language_to_tell_in
 from conflictscore.correcting.vote import tallied
 from conflictscore.correcting.wording import (
@@ -16,7 +17,7 @@ from conflictscore.correcting.wording import (
 )
 from conflictscore.records import SecondLook
 from tests.correcting.helpers import documents_with
-from tests.nodes.steps import claim_with
+from tests.nodes.steps import claim_with, revision
 
 CLAIM, RIVAL = "The light first lit its lamp in 1871.", "The light first lit its lamp in 1874."
 TITLES = ("Gazette", "Log", "Report", "Guide")
@@ -258,3 +259,43 @@ def test_what_no_words_are_known_for_is_not_told() -> None:
     claim, rival = "λίμνη άνοιξε το 1871.", "λίμνη άνοιξε το 1874."
 
     assert hedged(claim, look(rival, claim), [], (), language_to_tell_in(claim)) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "claim", "rival", "words"),
+    [
+        (
+            "New fathers get 10 days of paid leave.",
+            "Fathers and second parents get 20 working days of leave.",
+            "New fathers get 10 days of paid leave.",
+            "Fathers and second parents get 20 working days of leave.",
+            ("New", "paid"),
+        ),
+        (
+            "Die Kaution beträgt drei verzinste Monatsmieten.",
+            "Die Kaution beträgt zwei Monatsmieten.",
+            "Die Kaution beträgt drei Monatsmieten.",
+            "Die Kaution beträgt zwei Monatsmieten.",
+            ("verzinste",),
+        ),
+        (
+            "The map was drawn by Ida Reeve.",
+            "Ada Lowe drew it.",
+            "The map was drawn by Ida Reeve.",
+            "Ada Lowe drew it.",
+            (),
+        ),
+        (CLAIM, RIVAL, CLAIM, RIVAL, ()),
+        ("1871", RIVAL, CLAIM, RIVAL, ()),
+    ],
+)
+def test_undisputed_words_that_a_correction_removes_are_noted(
+    before: str, after: str, claim: str, rival: str, words: tuple[str, ...]
+) -> None:
+    looks = (look(rival, claim).model_copy(update={"decision": "replace"}),)
+    change = revision(before, after, looks=looks)
+
+    assert lost_words(change) == words
+    assert [all(word in note for word in words) for note in notes_on_losses([change])] == (
+        [True] if words else []
+    )
