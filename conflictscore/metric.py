@@ -241,6 +241,8 @@ def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
     """Return the documents' total weight (default 1 each); of copies, only the largest counts."""
+    if not duplicate_of and not weights:
+        return float(len({*documents}))
     largest: dict[int, float] = {}
     for number in documents:
         first = duplicate_of.get(number, number)

@@ -10,7 +10,6 @@ them correctly (docs/findings/reading.md). The time taken is linear in the lengt
 """
 
 import re
-from collections.abc import Iterator
 
 CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 """A regular expression for a series of citations, which are numbers or names in brackets."""
@@ -121,16 +120,16 @@ _LINE = re.compile(r"\S[^\n]*+")
 _SPACES = re.compile(r"\s*+")
 
 
-def sentence_ends(text: str) -> Iterator[int]:
-    """Yield the offset after each sentence of a paragraph, except the last sentence.
+def sentence_ends(text: str) -> list[int]:
+    """Return the offset after each sentence of a paragraph, except the last sentence.
 
     Citations in brackets after a full stop belong to the sentence before it.
     """
-    start = 0
+    ends, start = list[int](), 0
     for match in _END.finditer(text):
         end = match.end()
         if match.lastgroup == "surely":
-            yield end
+            ends.append(end)
             start = end
             continue
         cited = match["cited"] or match["cited_cjk"] or ""
@@ -141,8 +140,9 @@ def sentence_ends(text: str) -> Iterator[int]:
             end -= len(cited)
         elif not cited and (goes_on or _is_within(text, start, match, rest)):
             continue
-        yield end
+        ends.append(end)
         start = end
+    return ends
 
 
 def sentence_starts(text: str) -> list[int]:

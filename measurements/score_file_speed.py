@@ -16,7 +16,6 @@ Each file is scored by a separate process on --cores cores. The table shows medi
 ``tests/scoring_files/test_kills.py`` tests how much work is lost if a process is killed.
 """
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -35,6 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import click
 
+from conflictscore.cli.common import run_async
 from conflictscore.graph.create import run_context
 from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import open_model
@@ -71,7 +71,7 @@ _TITLE = (
     show_default=True,
 )
 @click.option("--cores", multiple=True, type=int, help="Number of cores. Default: all.")
-@click.option("--at-once", default=4, show_default=True, help="Rows that are scored concurrently.")
+@click.option("--at-once", default=16, show_default=True, help="Rows that are scored concurrently.")
 @click.option("--rounds", default=1, show_default=True)
 @click.option(
     "--engine",
@@ -151,7 +151,8 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
     source = Source(folder / "in.jsonl")
     engine = _on_ray(folder, way, context) if way.engine == "ray" else None
     watched = _WatchedProcesses(way.kill) if engine else None
-    asyncio.run(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
+    # run_async exempts loaded modules from garbage collection, as in the command
+    run_async(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
     seconds, own = time.perf_counter() - begun, time.process_time() - worked
     cpu = own + (watched.worked if watched else 0)
     peak = watched.most if watched else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -241,10 +242,13 @@ def _is_worker(pid: int) -> bool:
     return False
 
 
-def write_input(path: Path, rows: int) -> None:
-    """Write answers of two sentences, each with three documents of 500 characters."""
+def write_input(path: Path, rows: int, first: int = 0) -> None:
+    """Write answers of two sentences, each with three documents of 500 characters.
+
+    The rows are numbered from ``first``. Their texts contain the number, so they all differ.
+    """
     with path.open("w", encoding="utf-8") as file:
-        for row in range(rows):
+        for row in range(first, first + rows):
             texts = [
                 f"Ledger {number} of lighthouse {row}. " + "The keepers wrote. " * 25
                 for number in range(_DOCUMENTS)

@@ -216,6 +216,12 @@ Languages without spaces between words are recognised by their script. Each list
 words, so that no language is more likely to be recognised than another.
 """
 
+_LANGUAGES_WITH = {
+    word: [code for code, language in LANGUAGES.items() if word in language.common]
+    for word in frozenset[str]().union(*(language.common for language in LANGUAGES.values()))
+}
+"""Maps each common word to the codes of the languages that have it."""
+
 _UNSPACED = ("ja", "zh")
 # Japanese syllables, which Chinese lacks, and characters that both languages use.
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u4e00-\u9fff]")
@@ -252,10 +258,10 @@ def _language_of(text: str) -> str | None:
     # a text in a different script may quote a name in this script
     if kana + han > len(_SPACED_WORD.findall(text)):
         return "ja" if kana else "zh"
-    words = _WORD.findall(text.casefold())
-    hits = {
-        code: sum(word in language.common for word in words) for code, language in LANGUAGES.items()
-    }
+    hits = dict.fromkeys(LANGUAGES, 0)
+    for word in filter(_LANGUAGES_WITH.__contains__, _WORD.findall(text.casefold())):
+        for code in _LANGUAGES_WITH[word]:
+            hits[code] += 1
     best, second = sorted(hits, key=lambda code: -hits[code])[:2]
     return best if hits[best] > hits[second] else None
 

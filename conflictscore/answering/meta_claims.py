@@ -126,4 +126,6 @@ def _statement_in(claim: str, folded: str, start: int) -> str | None:
 
 def _same_length(text: str) -> str:
     """Fold a text letter by letter, so that offsets stay the same."""
+    if text.isascii():
+        return text.lower()
     return "".join(fold(sign)[:1] or sign for sign in text)

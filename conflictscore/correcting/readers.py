@@ -131,7 +131,7 @@ def _answer_in(reply: str, question: str) -> str:
 def _first_sentence(text: str) -> tuple[str, str]:
     """Return the first sentence (or the first line, if shorter), and the text after it."""
     line, _, rest = text.strip().partition("\n")
-    end = next(sentence_ends(line), len(line))
+    [end, *_] = [*sentence_ends(line), len(line)]
     return line[:end].strip(' *_`"“”'), f"{line[end:]}\n{rest}"
 
 

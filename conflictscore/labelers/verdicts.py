@@ -58,17 +58,11 @@ async def judging(
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()
     keys = {} if cache is None else _keys(labeler, waiting)
-    shared_keys = {} if cache is None else _shared_keys(labeler, waiting)
-    stored_by_key = (
-        {} if cache is None else await cache.find_async([*keys.values(), *shared_keys.values()])
-    )
+    stored = {} if cache is None else await _stored(cache, keys, _shared_keys(labeler, waiting))
     judge = dict(labeler.identity or {})
     # a labeler without an endpoint makes no calls
     model = str(judge["model"]) if "endpoint" in judge else ""
-    for place, key in keys.items():
-        stored_verdict = stored_by_key.get(key) or stored_by_key.get(
-            shared_keys.get(place, key), {}
-        )
+    for place, stored_verdict in stored.items():
         cost = stored_cost(stored_verdict)
         if (label := _kept(stored_verdict, waiting[place])) is not None:
             del waiting[place]
@@ -154,6 +148,18 @@ def content_of(document: Document, labeler: Labeler) -> str:
 def _hashed(title: str, text: str) -> str:
     shown_text = neutral(f"{title}\0{text}")
     return hashlib.sha256(shown_text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _stored(
+    cache: ContentCache, keys: Mapping[_Place, str], shared_keys: Mapping[_Place, str]
+) -> dict[_Place, dict[str, Any]]:
+    """Return the stored verdicts of pairs; one under a pair's own key precedes a shared one."""
+    by_key = await cache.find_async([*keys.values(), *shared_keys.values()])
+    verdicts = {
+        place: by_key.get(key) or by_key.get(shared_keys.get(place, key))
+        for place, key in keys.items()
+    }
+    return {place: verdict for place, verdict in verdicts.items() if verdict}
 
 
 def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
@@ -29,7 +29,8 @@ class CircuitBreaker:
     )
 
     def __init__(self) -> None:
-        self._doubts, self._failures = Counter[str](), Counter[str]()
+        self._doubts: dict[str, int] = defaultdict(int)
+        self._failures: dict[str, int] = defaultdict(int)
         self._proved = False
         self._error: ConflictScoreError | None = None
         self._asking_again = asyncio.Lock()  # a doubtful endpoint gets one test call at a time
@@ -79,8 +80,10 @@ class CircuitBreaker:
             async with self._asking_again:
                 pass
 
-    def _all_alike(self, reasons: Counter[str]) -> bool:
-        return not self._proved and len(reasons) == 1 and reasons.total() >= _FAILURES
+    def _all_alike(self, counts: Mapping[str, int]) -> bool:
+        if self._proved or len(counts) != 1:
+            return False
+        return sum(counts.values()) >= _FAILURES
 
     @asynccontextmanager
     async def again(self, error: ConflictScoreError) -> AsyncIterator[None]:

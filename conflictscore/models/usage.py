@@ -85,8 +85,14 @@ class UsageMeter(BaseCallbackHandler):
     """Otherwise LangChain would run callbacks in a worker thread, dozens of times per call."""
 
     def __init__(self) -> None:
-        self.usage = Usage()
+        self._totals = {**vars(Usage())}
         self._lock = threading.Lock()  # LangChain invokes callbacks from several threads at once
+
+    @property
+    def usage(self) -> Usage:
+        """The sum of all costs counted so far."""
+        with self._lock:
+            return Usage(**self._totals)
 
     def cached(self, cost: Usage | None, model: str = "") -> None:
         """Count a call answered from a cache, with its original cost if known.
@@ -106,8 +112,10 @@ class UsageMeter(BaseCallbackHandler):
 
     def count(self, usage: Usage) -> None:
         """Add the cost of a call."""
+        totals = self._totals
         with self._lock:
-            self.usage += usage
+            for name, number in vars(usage).items():
+                totals[name] += number
 
 
 def cost_of(message: Any) -> Usage:

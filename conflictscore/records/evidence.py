@@ -71,7 +71,6 @@ class Record(BaseModel):
         return self.model_dump(mode="json")
 
 
-_SIDES = ("supports", "contradicts", "irrelevant", "unlabelled")
 _Number = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -83,6 +82,10 @@ class Label(StrEnum):
     CONTRADICTS = "CONTRADICTS"  # The document says something incompatible with the claim.
     IRRELEVANT = "IRRELEVANT"  # The document neither supports nor contradicts the claim.
     UNLABELLED = "UNLABELLED"  # There is no verdict, so the pair affects neither CS-C nor CS-R.
+
+
+_SIDES = {label.lower(): label for label in Label}
+"""The labels by the names that summaries use."""
 
 
 class Document(Record):
@@ -337,18 +340,25 @@ class ConflictReport(Record):
         return {
             **self.model_dump(mode="json", exclude={"claims", "duplicates"}),
             "independent_documents": self.independent_documents,
-            "claims": [
-                {
-                    "text": evidence.claim.text,
-                    "conflicting": evidence.conflicting,
-                    **{side: list(getattr(evidence, side)) for side in _SIDES},
-                    "independent_supports": evidence.independent(Label.SUPPORTS, copies),
-                    "independent_contradicts": evidence.independent(Label.CONTRADICTS, copies),
-                    "labels": [
-                        pair.model_dump(mode="json", exclude={"claim", "probabilities"})
-                        for pair in evidence.labels
-                    ],
-                }
-                for evidence in self.claims
-            ],
+            "claims": [_summary_of(evidence, copies) for evidence in self.claims],
         }
+
+
+def _summary_of(evidence: ClaimEvidence, copies: Mapping[int, int]) -> dict[str, Any]:
+    """Return a claim's documents by label, as plain JSON for display."""
+    sides = {side: list(evidence.documents(label)) for side, label in _SIDES.items()}
+    supports, contradicts = (
+        len({copies.get(number, number) for number in sides[side]})
+        for side in ("supports", "contradicts")
+    )
+    return {
+        "text": evidence.claim.text,
+        "conflicting": bool(supports and contradicts),
+        **sides,
+        "independent_supports": supports,
+        "independent_contradicts": contradicts,
+        "labels": [
+            pair.model_dump(mode="json", exclude={"claim", "probabilities"})
+            for pair in evidence.labels
+        ],
+    }

@@ -7,7 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForLLMRun,
+    CallbackManagerForLLMRun,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -45,6 +48,15 @@ class InstantModel(BaseChatModel):
         claims = "".join(f"\n- {sentence.strip(' .')}." for sentence in answer.split(". "))
         message = AIMessage(f"Claims:{claims}")
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages, stop)  # on the event loop, like the client of an endpoint
 
 
 class InstantJudge:
