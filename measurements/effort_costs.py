@@ -96,16 +96,23 @@ def _last(prompt: str, mark: str) -> str:
 
 
 def town_documents(
-    years: Mapping[int, int], documents: int, *, disputed: bool, each: int | None = None
+    years: Mapping[int, int],
+    documents: int,
+    *,
+    disputed: bool,
+    each: int | None = None,
+    alone: bool = False,
 ) -> list[str]:
     """Return documents that give the years of some things; the other words differ in each document.
 
-    If ``disputed`` is True, two of every three documents give a different year for the first thing.
-    ``each`` is the number of things that a document covers; None for all.
+    If ``disputed`` is True, two of every three documents give a different year for the first thing,
+    or only the second document if ``alone`` is True. ``each`` is the number of things that a
+    document covers; None for all.
     """
     texts = []
     for number in range(documents):
-        years_here = {**years, 1: 1899} if disputed and number % 3 else dict(years)
+        dissents = disputed and (number == 1 if alone else number % 3)
+        years_here = {**years, 1: 1899} if dissents else dict(years)
         if each is not None:
             first = number * each % len(years)
             names = [*years_here, *years_here][first : first + each]

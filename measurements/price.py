@@ -75,14 +75,20 @@ class CountedTown(Town):
 
 
 def price_of(
-    claims: int, documents: int, *, disputed: bool = False, each: int | None = None
+    claims: int,
+    documents: int,
+    *,
+    disputed: bool = False,
+    each: int | None = None,
+    alone: bool = False,
 ) -> Price:
     """Return the price of one answer with the default labeler.
 
-    Each document states ``each`` of the claims, by default all.
+    Each document states ``each`` of the claims, by default all. ``disputed`` and ``alone`` are
+    those of :func:`~measurements.effort_costs.town_documents`.
     """
     years = {number: 1800 + number for number in range(1, claims + 1)}
-    texts = town_documents(years, documents, disputed=disputed, each=each)
+    texts = town_documents(years, documents, disputed=disputed, each=each, alone=alone)
     answer = " ".join(told(*sentence) for sentence in years.items())
     town = CountedTown(answer=answer, regenerated=told(1, 1899), seconds=0)
     with OpenAIServer(town) as server:
@@ -103,23 +109,26 @@ def price_of(
 
 
 _ANSWERS = (
-    (6, 10, False, None),
-    (25, 10, False, None),
-    (25, 10, False, 5),
-    (6, 10, True, None),
+    (6, 10, None, 0),
+    (25, 10, None, 0),
+    (25, 10, 5, 0),
+    (6, 10, None, 1),
+    (6, 10, None, 6),
 )
 
 
 @click.command(help=__doc__)
 def main() -> None:
     """See the module."""
-    columns = "claims | told by a document | documents | disputed | calls | read | written"
+    columns = "claims | told by a document | documents | dissenting | calls | read | written"
     click.echo(f"| {columns} | x plain turn | |")
     click.echo("|---|---|---|---|---|---|---|---|---|")
-    for claims, documents, disputed, each in _ANSWERS:
-        price = price_of(claims, documents, disputed=disputed, each=each)
+    for claims, documents, each, dissenting in _ANSWERS:
+        price = price_of(
+            claims, documents, disputed=dissenting > 0, each=each, alone=dissenting == 1
+        )
         click.echo(
-            f"| {claims} | {each or claims} | {documents} | {'yes' if disputed else 'no'}"
+            f"| {claims} | {each or claims} | {documents} | {dissenting}"
             f" | {price.calls}"
             f" | {price.read:,} | {price.written:,} | {price.ratio:.1f} | {price.outcome} |"
         )

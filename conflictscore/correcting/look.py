@@ -12,7 +12,8 @@ from conflictscore.answering.declining import asserts_nothing
 from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
-from conflictscore.correcting.rivals import Rivals, is_led_to_yes, labelled, rivals_of
+from conflictscore.correcting.rival_labels import labelled
+from conflictscore.correcting.rivals import Rivals, is_led_to_yes, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import (

@@ -26,10 +26,10 @@ from conflictscore.correcting.own_fact import question_for_value
 from conflictscore.correcting.readers import Answered, Rival, ask_documents, own_question
 from conflictscore.correcting.relation import Related, related_answers
 from conflictscore.correcting.riders import without_riders
+from conflictscore.correcting.rival_labels import labelled, rivals_labelled
 from conflictscore.correcting.wording import with_other_answer, with_other_number
-from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
-from conflictscore.labelers.table import label_table, overlap_scores
+from conflictscore.labelers.table import overlap_scores
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -124,7 +124,12 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     namesakes = _namesakes(answers, claim.claim.text, question, looking)
     texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
-    evidence = await labelled(claims, looking)
+    corrects = tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival"))
+    evidence = (
+        await labelled(claims, looking)
+        if namesakes  # an explanation needs all labels of its statements
+        else await rivals_labelled(claims, claim, corrects, looking)
+    )
     rival_evidence, namesake_evidence = evidence[: len(rivals)], evidence[len(rivals) :]
     same = _givers_of([answer for answer in answers if answer.relation is Relation.SAME])
     return Rivals(
@@ -134,7 +139,7 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
         dropped=replies.dropped,
         related=_no_rivals(answers, dict(zip(namesakes, namesake_evidence, strict=True))),
         thing=namesakes[0].own_thing if namesakes else "",
-        corrects=tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival")),
+        corrects=corrects,
         contested=any(rival.is_marked("claim") for rival in rivals),
     )
 
@@ -189,25 +194,6 @@ def _no_rivals(
 def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
     """Return the documents that gave one of these answers, in ascending order."""
     return tuple(sorted({number for answer in answers for number in answer.given_by}))
-
-
-async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
-    """Label statements against all documents; raise ProviderError if no pair gets a label."""
-    if not claims:
-        return ()
-    evidence = await label_table(
-        looking.labeler,
-        claims,
-        looking.documents,
-        meter=looking.reader.meter,
-        cache=looking.cache,
-        seconds=looking.seconds,
-    )
-    pairs = [pair for each in evidence for pair in each.labels]
-    if all(pair.label is Label.UNLABELLED for pair in pairs):
-        why = pairs[0].error or "the labeler returned no label"
-        raise ProviderError(why, provider=looking.labeler.name)
-    return evidence
 
 
 async def _question_of(claim: str, passage: str, looking: Looking) -> str | None:

@@ -14,7 +14,7 @@ from conflictscore.values import values_beyond
 
 _LEAST_SUPPORT = 0.4  # Minimum P(SUPPORTS) at which a document votes for a statement.
 _LEAST_LEAD = 0.1  # Minimum lead over the P(SUPPORTS) of every other statement.
-_WITNESSES = 2
+WITNESSES = 2
 """Number of independent documents that a change needs; one alone is too often wrong or forged."""
 
 
@@ -152,10 +152,10 @@ def outcome(
             return VoteOutcome("open", place)
     for place in by_strength:
         if _outvotes(candidates[place], claim):
-            is_open = claim.witnesses >= _WITNESSES or (claim.witnesses > 0 and is_contested)
+            is_open = claim.witnesses >= WITNESSES or (claim.witnesses > 0 and is_contested)
             return VoteOutcome("open" if is_open else "replace", place)
     best = candidates[by_strength[0]]
-    is_dissenter = best.witnesses < _WITNESSES and best.worth < claim.worth
+    is_dissenter = best.witnesses < WITNESSES and best.worth < claim.worth
     return VoteOutcome("keep" if is_dissenter else "open", by_strength[0])
 
 
@@ -171,5 +171,5 @@ def _sound_rivals(candidates: Sequence[Candidate]) -> list[int]:
 
 def _outvotes(rival: Candidate, claim: Candidate) -> bool:
     """Return whether a rival has enough witnesses for a change, and more weight than the claim."""
-    is_backed = rival.witnesses >= _WITNESSES and rival.against <= rival.worth
+    is_backed = rival.witnesses >= WITNESSES and rival.against <= rival.worth
     return is_backed and rival.worth > claim.worth

@@ -20,7 +20,6 @@ from conflictscore.loop.state import Reader
 from conflictscore.models.replies import labelled_lines
 from conflictscore.prompts import material
 from conflictscore.records import Candidate, Document, Ground, Ruling, Weighing
-from conflictscore.threads import at_once
 
 _REPLY_TOKENS = 160  # a reply needs room for a side, a ground and a reason of one or two sentences
 _DATE = re.compile(
@@ -65,8 +64,9 @@ async def weigh(
     must be newer than all documents on the other side, and must not have less weight. Otherwise,
     the judge compares the two sides in both orders, without knowing which side the answer stated. A
     verdict is stable if both rulings agree on the side. Their grounds may differ; the first is
-    reported. If a call fails, its ruling contains the error, and nothing is decided. An embedded
-    model is too small for this task, so it is not asked.
+    reported. If the first ruling names no side or no ground, the judge is not asked again. If a
+    call fails, its ruling contains the error, and nothing is decided. An embedded model is too
+    small for this task, so it is not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)
@@ -95,10 +95,11 @@ async def weigh(
         winner = None if verdict.side is None else order[verdict.side]
         return Ruling(shown=order, chosen=winner, ground=verdict.ground, reason=verdict.reason)
 
-    orders = (sides, (sides[1], sides[0]))
-    first_ruling, second_ruling = await at_once(partial(rule, order) for order in orders)
-    stable = first_ruling.chosen is not None and first_ruling.chosen == second_ruling.chosen
-    decides = stable and first_ruling.ground is not None and second_ruling.ground is not None
+    first_ruling = await rule(sides)
+    if first_ruling.chosen is None or first_ruling.ground is None:
+        return Weighing(sides=sides, rulings=(first_ruling,))
+    second_ruling = await rule((sides[1], sides[0]))
+    decides = first_ruling.chosen == second_ruling.chosen and second_ruling.ground is not None
     return Weighing(
         sides=sides,
         rulings=(first_ruling, second_ruling),

@@ -123,7 +123,8 @@ class Weighing(Record):
 
     sides: tuple[_Index, _Index]
     rulings: tuple[Ruling, ...] = ()
-    """One ruling for each order of the candidates; empty if the documents' dates decided."""
+    """One ruling for each order of the candidates; empty if the documents' dates decided. If the
+    first ruling names no side or no valid reason, there is no second one."""
     by_date: bool = False  # Whether the documents' dates alone decided the comparison.
     chosen: _Index | None = None
     """The candidate that the judge chose in both orders for a valid reason; None if undecided."""

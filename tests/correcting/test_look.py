@@ -11,7 +11,14 @@ from conflictscore.correcting.wording import exchanged
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
-from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, SecondLook
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    Document,
+    EvidenceLabel,
+    LookOutcome,
+    SecondLook,
+)
 from tests.correcting.helpers import ByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
 from tests.world import rival_lines
@@ -91,6 +98,49 @@ async def test_two_witnesses_against_one_win_by_the_vote_and_nothing_is_weighed(
 
     assert (look.decision, look.decided_by, look.weighing) == ("replace", "vote", None)
     assert len(model.asked) == 3, "two documents, and how their answer is related to the claim"
+
+
+async def test_the_answer_of_a_lone_dissenter_is_not_labelled_against_the_supporters() -> None:
+    documents = documents_with(*TEXTS[:4], TEXTS[5])
+
+    look, _ = await looked(claim_with("+++-0", CLAIM), documents)
+
+    own, rival = look.candidates
+    assert (own.votes, rival.votes) == ((1, 2, 3), (4,))
+    assert rival.evidence.unlabelled == (1, 2, 3)
+    assert rival.evidence.irrelevant == (5,)
+    assert (look.decision, look.outcome) == ("keep", LookOutcome.DISSENTER)
+
+
+@pytest.mark.parametrize(
+    ("signs", "texts"),
+    [
+        ("+++-0", TEXTS[:5]),  # the last document was called irrelevant, but supports the rival
+        ("+-", (TEXTS[0], TEXTS[3])),  # one against one is a tie
+    ],
+)
+async def test_the_supporters_are_asked_too_if_the_rival_may_win(
+    signs: str, texts: tuple[str, ...]
+) -> None:
+    look, _ = await looked(claim_with(signs, CLAIM), documents_with(*texts))
+
+    own, rival = look.candidates
+    assert not rival.evidence.unlabelled
+    assert [pair.document for pair in rival.evidence.labels] == [*range(1, len(texts) + 1)]
+    assert rival.evidence.contradicts == own.votes
+    assert look.decided_by == "weighing"
+
+
+async def test_a_dissenter_that_knows_better_is_weighed_with_all_labels() -> None:
+    def knows_better(prompt: str) -> str:
+        if "seems to be disputed" in prompt:
+            return rival_lines(prompt).replace("RIVAL", "CORRECTS")
+        return reader(prompt)
+
+    look, _ = await looked(claim_with("+++-", CLAIM), documents_with(*TEXTS[:4]), knows_better)
+
+    assert not look.candidates[1].evidence.unlabelled
+    assert look.decided_by == "weighing"
 
 
 async def test_copies_of_one_text_and_a_page_that_steers_win_nothing() -> None:

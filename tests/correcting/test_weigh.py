@@ -77,11 +77,25 @@ async def test_nothing_else_does(when_first: str, when_second: str) -> None:
     assert (made.chosen, made.ground) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("first", "asked"),
+    [(said("NEITHER"), 1), (said("A", "NUMBER"), 1), (said("A"), 2), (said("B", "EXPLAINS"), 2)],
+)
+async def test_the_second_order_is_asked_only_if_the_first_could_decide(
+    first: str, asked: int
+) -> None:
+    model = Replies(lambda _: first)
+
+    made = await weighed(model)
+
+    assert len(model.asked) == len(made.rulings) == asked
+
+
 async def test_a_judge_that_fails_decides_nothing() -> None:
     made = await weighed(Replies(lambda _: ProviderError("it is down", provider="judge")))
 
     assert made.chosen is None
-    assert [ruling.error for ruling in made.rulings] == ["it is down"] * 2
+    assert [ruling.error for ruling in made.rulings] == ["it is down"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +117,7 @@ async def test_dates_decide_alone_where_they_tell_the_sides_apart(
     made = await weighed(model, question, documents)
 
     assert (made.chosen, made.by_date) == (chosen, chosen is not None)
-    assert len(model.asked) == (0 if made.by_date else 2)
+    assert len(model.asked) == (0 if made.by_date else 1)
     offered = ["NEWER" in prompt for prompt in model.asked]
     assert offered == ["current" in question] * len(model.asked)
 
