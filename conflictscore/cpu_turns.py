@@ -11,8 +11,9 @@ from typing import TypeVar
 
 Out = TypeVar("Out")
 
-# A thread sleeps four times as long as it had to wait, so a busy event loop gets five sixths of the
-# time. A thread sleeps at most two seconds, and at most eight times as long as it has computed.
+# A thread sleeps four times as long as it had to wait for this process's other threads, so a busy
+# event loop gets five sixths of the time. A thread sleeps at most two seconds, and at most eight
+# times as long as it has computed.
 _REST, _MOST_REST, _LONGEST_REST_S = 4.0, 8.0, 2.0
 
 
@@ -33,7 +34,7 @@ class Turns:
         # the lock protects all fields, which the threads of the process share
         self._lock, self._is_taken = threading.Lock(), False
         self.waiting = deque[threading.Event]()
-        self._wall = self._cpu = 0.0
+        self._wall = self._cpu = self._process_cpu = 0.0
         self._short_requests = 0
 
     @contextmanager
@@ -59,14 +60,15 @@ class Turns:
         if free is not None:
             free.wait()
         self._wall, self._cpu = time.monotonic(), time.thread_time()
+        self._process_cpu = time.process_time()
 
     def give(self) -> None:
         """End this thread's turn."""
         if self._short_requests:
             cpu = time.thread_time() - self._cpu
-            waited = time.monotonic() - self._wall - cpu
-            # the sleep is bounded, since on a busy machine the thread also waits for other
-            # processes
+            # on a busy machine, the thread also waits for other processes, which need no rest
+            others_cpu = time.process_time() - self._process_cpu - cpu
+            waited = min(time.monotonic() - self._wall - cpu, others_cpu)
             if (rest := min(_REST * waited, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
                 time.sleep(rest)
         with self._lock:

