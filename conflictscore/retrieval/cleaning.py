@@ -47,18 +47,18 @@ def clean_text(text: str) -> str:
     """
     if text.isprintable() and text.isascii():
         return text.strip()
-    if _SPECIAL.search(text):
-        if "\x8b" in text:
+    if special_signs := {*_SPECIAL.findall(text)}:
+        if "\x8b" in special_signs:
             # in pairs, these characters are windows-1252 quotation marks, not the start of an
             # escape sequence
             text = text.replace("\x8b", "\u2039").replace("\x9b", "\u203a")
         if "\x1b" in text or "\x9b" in text:
             text = _TERMINAL.sub("", text)
-        if "\x08" in text:
+        if "\x08" in special_signs:
             text = _OVERSTRUCK.sub("", text)
         text = _SEPARATORS.sub(" ", _LINE_ENDS.sub("\n", text))
-        if _FROM_WINDOWS.search(text):
-            text = text.translate(_WINDOWS_1252)
+        # a few signs are replaced one by one, since str.translate() is slow on a long text
+        text = _FROM_WINDOWS.sub(lambda sign: _WINDOWS_1252.get(ord(sign[0]), sign[0]), text)
         text = _CONTROLS.sub("", text)
     return str(encodable(text)).strip()
 

@@ -11,6 +11,7 @@ import ctypes
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from conflictscore.retrieval.cleaning import clean_text
@@ -20,11 +21,12 @@ from conflictscore.retrieval.reading.pdf_drawings import drawings
 from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with_grids
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
+from conflictscore.retrieval.reading.pdf_names import Names
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
 from conflictscore.retrieval.reading.pdf_runs import PageRuns, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
 from conflictscore.retrieval.reading.pdf_words import JOINER
-from conflictscore.retrieval.reading.pdfium_calls import address, calls
+from conflictscore.retrieval.reading.pdfium_calls import Origins, address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
@@ -100,18 +102,20 @@ def read_pdf(data: bytes) -> RichText:
 
 def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     """Return the text of all pages, the number of pages without text, and notes."""
-    sight = Sight(data)
+    names, origins = Names(data), Origins()
+    sight = Sight(has_layers=names.layers)
     pages: list[list[PageLine]] = []
     values: list[str] = []
     watermarks: list[str] = []
     drawn: list[list[Area]] = []
     for page in file:
-        page_lines, marks, areas = _page_lines(page, sight)
+        page_lines, marks, areas = _page_lines(page, sight, origins)
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
         # without repetitions, since all buttons of a choice have the same value
-        values.append("\n".join(dict.fromkeys(_form_values(page))))
+        fields = _form_values(page) if names.fields else ()
+        values.append("\n".join(dict.fromkeys(fields)))
         page.close()
     texts: list[str] = []
     logos: set[tuple[int, ...]] = set()
@@ -156,8 +160,7 @@ def _undivided(text: str) -> str:
     before it is code (``<&digit-``). A hyphen is also kept if the same word occurs with a hyphen
     within another line (proto-oncogene), and in compounds of more than two words (hard-to-find).
     """
-    compounds: set[str] | None = None
-    words: set[str] = set()
+    words = _Words(text)
     parts: list[str] = []
     start = 0
     for end in _LINE_END.finditer(text):
@@ -165,18 +168,18 @@ def _undivided(text: str) -> str:
         after = _first_word(text, end.end())
         if not _divides(before, after, text[end.start()]):
             continue
-        if compounds is None:
-            words, compounds = _words_and_compounds(text)
-        own = f"{before}-{after}".lower() in compounds or not after.islower()
+        own = not after.islower() or f"{before}-{after}".lower() in words.compounds
         sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
         is_part = sign == "-" or text[end.end() + len(after) : end.end() + len(after) + 1] == "-"
-        own = own or sign in _CODE or (is_part and _is_compound(before, after, words))
+        own = own or sign in _CODE or (is_part and words.form_compound(before, after))
         parts += [text[start : end.start()], "-" * (own and bool(after))]
         start = end.end()
     joined_text = "".join([*parts, text[start:]])
     for hyphen in _HYPHENS:
         joined_text = joined_text.replace(hyphen, "")
     joined_text = joined_text.replace(JOINER, "")
+    if joined_text.isascii():
+        return joined_text
     if _SURROGATE.search(joined_text):
         joined_text = joined_text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if _FORMS.search(joined_text):
@@ -195,17 +198,29 @@ def _divides(before: str, after: str, hyphen: str) -> bool:
     return bool(before and (after or hyphen in _HYPHENS))
 
 
-def _words_and_compounds(text: str) -> tuple[set[str], set[str]]:
-    """Return two sets: words that contain no hyphen, and pairs of words joined by a hyphen."""
-    pieces = {*_WITH_HYPHENS.findall(text.lower())}
-    words = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
-    return words, {pair for piece in pieces for pair in _COMPOUND.findall(piece)}
+class _Words:
+    """The words of a text, which are looked up only where a hyphen ends a line."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
 
-def _is_compound(before: str, after: str, words: set[str]) -> bool:
-    """Whether two parts of a longer compound both occur as separate words in the text."""
-    both_are_words = {before.lower(), after.lower()} <= words
-    return both_are_words and f"{before}{after}".lower() not in words
+    @cached_property
+    def compounds(self) -> set[str]:
+        """Return the pairs of words that are joined by a hyphen within a line."""
+        # Few lines contain a hyphen, so the others are passed over quickly.
+        lines = self._text.lower().split("\n")
+        return {pair for line in lines if "-" in line for pair in _COMPOUND.findall(line)}
+
+    @cached_property
+    def _alone(self) -> set[str]:
+        """Return the words that contain no hyphen."""
+        pieces = {*_WITH_HYPHENS.findall(self._text.lower())}
+        return {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
+
+    def form_compound(self, before: str, after: str) -> bool:
+        """Whether two parts of a longer compound both occur as separate words in the text."""
+        both_are_words = {before.lower(), after.lower()} <= self._alone
+        return both_are_words and f"{before}{after}".lower() not in self._alone
 
 
 def _first_word(text: str, start: int = 0) -> str:
@@ -218,13 +233,15 @@ def _last_word(text: str) -> str:
     return _first_word(text[::-1])[::-1]
 
 
-def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], list[Area]]:
+def _page_lines(
+    page: Any, sight: Sight, origins: Origins
+) -> tuple[list[PageLine], list[str], list[Area]]:
     """Return the visible lines of a page, its watermarks, and the areas of its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)
-    page_runs = [*PageRuns(page, sight.may_be_unseen, walls)]
+    page_runs = [*PageRuns(page, sight.may_be_unseen, walls, origins)]
     if tables:
         # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]
@@ -232,10 +249,12 @@ def _page_lines(page: Any, sight: Sight) -> tuple[list[PageLine], list[str], lis
         walls = _walls(tables)
     seen = sight.seen(page, page_runs)
     runs, marks = split_watermarks(seen)
-    points = [(run.x, run.y) for run in seen] if objects.images or objects.shapes else []
-    areas = pictures(objects.images, page.get_size(), points)
-    read_areas = [*areas, *(table.area() for table in tables)]
-    areas += drawings(objects.shapes, page.get_size(), points, read_areas)
+    areas: list[Area] = []
+    if objects.images or objects.shapes:
+        points, page_size = [(run.x, run.y) for run in seen], page.get_size()
+        areas = pictures(objects.images, page_size, points)
+        read_areas = [*areas, *(table.area() for table in tables)]
+        areas += drawings(objects.shapes, page_size, points, read_areas)
     return laid_out_with_grids(lines(runs, walls), tables), marks, areas
 
 

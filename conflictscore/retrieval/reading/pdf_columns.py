@@ -53,6 +53,10 @@ def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
     """Return the lines of a page in reading order, with ``|`` between the cells of table rows."""
     page_lines: list[PageLine] = []
     for block in _blocks(_unnumbered(list(lines))):
+        if len(block) == len(block[0]) == 1:
+            segment = block[0][0]
+            page_lines.append(PageLine(segment.text, segment.y, segment.size))
+            continue
         columns = _columns(block)
         if columns:
             page_lines += _table(block, columns)
@@ -65,6 +69,9 @@ def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
     """Group lines that have gaps, including lines between them that may be single-cell rows."""
     block: list[SegmentLine] = []
     for line in lines:
+        if not block and len(line) == 1:
+            yield [line]
+            continue
         if block and not _follows(block[-1], line):
             yield from _trimmed(block)
             block = []

@@ -204,21 +204,24 @@ class Grid:
     def _walls(self, vertical: Iterable[Area]) -> set[_Cell]:
         """Return the grid positions with a line on their right."""
         walls: set[_Cell] = set()
+        middles = [(top + bottom) / 2 for top, bottom in pairwise(self.rows)]
         for line in vertical:
             column = _index(self.columns, _x(line)) - 1
-            for row, (top, bottom) in enumerate(pairwise(self.rows)):
-                if line.bottom - _NEAR <= (top + bottom) / 2 <= line.top + _NEAR:
-                    walls.add(_Cell(row, column))
+            low, high = line.bottom - _NEAR, line.top + _NEAR
+            rows = (row for row, middle in enumerate(middles) if low <= middle <= high)
+            walls.update(_Cell(row, column) for row in rows)
         return walls
 
     def _floors(self, horizontal: Iterable[Area]) -> set[_Cell]:
         """Return the grid positions with a line below them."""
         floors: set[_Cell] = set()
+        middles = [(left + right) / 2 for left, right in pairwise(self.columns)]
+        ascending_rows = self.rows[::-1]
         for line in horizontal:
-            row = len(self.rows) - 2 - _index(self.rows[::-1], _y(line))
-            for column, (left, right) in enumerate(pairwise(self.columns)):
-                if line.left - _NEAR <= (left + right) / 2 <= line.right + _NEAR:
-                    floors.add(_Cell(row, column))
+            row = len(self.rows) - 2 - _index(ascending_rows, _y(line))
+            low, high = line.left - _NEAR, line.right + _NEAR
+            columns = (column for column, middle in enumerate(middles) if low <= middle <= high)
+            floors.update(_Cell(row, column) for column in columns)
         return floors
 
 

@@ -40,7 +40,7 @@ class Segment(NamedTuple):
     size: float
 
 
-@dataclass
+@dataclass(slots=True)
 class _Part:
     """A run in a line, any "^" or "_" before it, and whether a space or a gap precedes both."""
 
@@ -106,6 +106,10 @@ class _OpenLine:
 
     def close(self) -> list[Segment]:
         """Complete the line and return its segments."""
+        if len(self.parts) == 1:
+            part = self.parts[0]
+            run = part.run
+            return [Segment(part.mark + run.text, run.x, run.end, run.y, run.size)]
         self._mark_letter()
         return _segments(self.parts)
 

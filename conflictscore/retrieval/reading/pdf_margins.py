@@ -7,7 +7,6 @@ real PDFs (docs/findings/reading.md).
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import islice
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_runs import TextRun
@@ -150,15 +149,16 @@ def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]
 def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
     """Return the large and rotated texts that overlap other text."""
     usual = _usual_size(runs)
-    large = (run for run in runs if _is_turned(run) or run.size >= _LARGE * usual)
-    return [run for run in islice(large, _MOST_MARKS) if _lies_over(run, runs, usual)]
+    least = _LARGE * usual
+    large = [run for run in runs if (run.slope and _is_turned(run)) or run.size >= least]
+    return [run for run in large[:_MOST_MARKS] if _lies_over(run, runs, usual)]
 
 
 def _usual_size(runs: Sequence[TextRun]) -> float:
     """Return the most common font size, by number of characters."""
-    characters: dict[float, int] = {}
+    characters = dict.fromkeys([run.size for run in runs], 0)
     for run in runs:
-        characters[run.size] = characters.get(run.size, 0) + len(run.text)
+        characters[run.size] += len(run.text)
     return max(characters, key=characters.__getitem__)
 
 

@@ -77,11 +77,12 @@ class PageObjects:
 
     def __init__(self, page: Any) -> None:
         self._calls = calls()
-        self._floats = (ctypes.c_float * 4)()
-        self._places = [ctypes.addressof(self._floats) + 4 * place for place in range(4)]
+        floats = (ctypes.c_float * 4)()
+        self._floats = memoryview(floats).cast("B").cast("f")  # faster to read than the array
+        self._places = [ctypes.addressof(floats) + 4 * place for place in range(4)]
         self._numbers = (ctypes.c_uint * 4)()
         self._number_places = [ctypes.addressof(self._numbers) + 4 * place for place in range(4)]
-        handle = address(page.raw)
+        handle = ctypes.c_void_p(address(page.raw))
         count = min(self._calls.count_objects(handle), _MOST_OBJECTS)
         objects = [*map(self._calls.object, repeat(handle), range(count))]
         kinds = [*map(self._calls.kind, objects)]
@@ -168,7 +169,7 @@ class PageObjects:
 
 def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
     x, y = (text.left + text.right) / 2, (text.bottom + text.top) / 2
-    return any(cover.holds(x, y) for cover in covers)
+    return any(left <= x <= right and bottom <= y <= top for left, bottom, right, top in covers)
 
 
 def pictures(

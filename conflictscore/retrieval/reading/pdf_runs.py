@@ -12,10 +12,11 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any, NamedTuple
 
-from conflictscore.retrieval.reading.pdf_words import with_whole_words
-from conflictscore.retrieval.reading.pdfium_calls import address, calls
+from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
+from conflictscore.retrieval.reading.pdfium_calls import Origins, address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
 # Up to three words. The position of these words is requested with one call.
@@ -23,16 +24,6 @@ _WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
 _WORD = re.compile(r"\S+")
 GAP = 1.0
 """Minimum white space in a line, relative to the font size, that may separate columns."""
-_LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
-"""Maps the codes of ligatures in TeX's fonts (OT1, then T1) to Unicode. Some PDFs do not map these
-codes themselves."""
-_LETTER = r"[^\W\d_]"
-_CODES = f"[{''.join(_LIGATURES)}]"
-# The code of a ligature next to a letter. Elsewhere, the same code may mean something else.
-_LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
-_UNKNOWN = re.compile("[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
-"""Matches characters whose font does not define their meaning; pdfium returns 0 or the font's
-code."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
@@ -51,6 +42,21 @@ _SAME_LINE = 0.04
 _Piece = tuple[int, int, int]
 """The start and end of a few words in a page's text, and the address of the object that draws them.
 """
+
+
+class _Line(NamedTuple):
+    """The pieces of a line and the origins of their first characters.
+
+    ``spaced`` says whether a space precedes the line; ``end_x`` and ``end_y`` are the origin of its
+    last character.
+    """
+
+    pieces: list[_Piece]
+    spaced: bool
+    xs: list[float]
+    ys: list[float]
+    end_x: float
+    end_y: float
 
 
 class TextRun(NamedTuple):
@@ -103,20 +109,22 @@ class PageRuns:
         page: Any,
         may_be_unseen: Callable[[int], bool],
         walls: Walls | None = None,
+        origins: Origins | None = None,
     ) -> None:
         self._text_page = page.get_textpage()
-        self._handle = address(self._text_page.raw)
+        self._handle = ctypes.c_void_p(address(self._text_page.raw))
         self._calls = calls()
         self._may_be_unseen = may_be_unseen
         self._walls = walls
         self._crop = page.get_cropbox()
+        self._origins = origins or Origins()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         # a memoryview is faster to read than the array
         self._place = memoryview(place).cast("B").cast("d")
-        self._x_address = ctypes.addressof(place)
-        self._y_address = self._x_address + ctypes.sizeof(ctypes.c_double)
+        x_address = ctypes.addressof(place)
+        self._place_pointers = ctypes.c_void_p(x_address), ctypes.c_void_p(x_address + 8)
         self._box = memoryview(box).cast("B").cast("f")
-        self._box_address = ctypes.addressof(box)
+        self._box_pointer = ctypes.c_void_p(ctypes.addressof(box))
         self._usual = _USUAL
 
     @cached_property
@@ -124,15 +132,13 @@ class PageRuns:
         """Return the page's text, in which each character has the same index as in pdfium."""
         count = self._text_page.count_chars()
         buffer = (ctypes.c_char * (2 * count + 2))()
-        units_written = self._calls.text(self._handle, 0, count, ctypes.addressof(buffer))
+        pointer = ctypes.c_void_p(ctypes.addressof(buffer))
+        units_written = self._calls.text(self._handle, 0, count, pointer)
         text = str(memoryview(buffer)[: 2 * max(0, units_written - 1)], "utf-16-le", "replace")
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
             text = "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
-        text = with_whole_words(text, self)
-        if any(code in text for code in _LIGATURES):
-            text = _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
-        return _UNKNOWN.sub("\ufffd", text)
+        return with_known_signs(with_whole_words(text, self))
 
     def is_inserted(self, place: int) -> bool:
         """Whether pdfium inserted a character where the file has only a gap."""
@@ -140,35 +146,55 @@ class PageRuns:
 
     def x(self, place: int) -> float:
         """Return the horizontal position of a character."""
-        self._calls.origin(self._handle, place, self._x_address, self._y_address)
+        self._calls.origin(self._handle, place, *self._place_pointers)
         x: float = self._place[0]
         return x
 
     def __iter__(self) -> Iterator[TextRun]:
-        text, breaks = self.text, False
-        for line in _LINE.finditer(text):
-            words = [match.span() for match in _WORDS.finditer(text, *line.span())]
-            if words:
-                spaced = words[0][0] > line.start()
-                pieces = self._pieces(words)
-                runs = self._even_runs(pieces, breaks, spaced)
-                yield from runs or self._uneven_runs(pieces, breaks, spaced)
-                breaks = True
+        breaks = False
+        for line in self._lines():
+            yield from self._even_runs(line, breaks) or self._uneven_runs(line, breaks)
+            breaks = True
 
-    def _pieces(self, words: list[tuple[int, int]]) -> list[_Piece]:
+    def _lines(self) -> Iterator[_Line]:
+        """Yield the lines of the page's text; all positions are read at once."""
+        text, handle, owner_of = self.text, repeat(self._handle), self._calls.owner
+        lines: list[list[tuple[int, int]]] = []
+        spaced: list[bool] = []
+        for line in _LINE.finditer(text):
+            start, end = line.span()
+            if words := [match.span() for match in _WORDS.finditer(text, start, end)]:
+                lines.append(words)
+                spaced.append(words[0][0] > start)
+        last_places = [words[-1][1] - 1 for words in lines]
+        first_owners = map(owner_of, handle, [words[0][0] for words in lines])
+        last_owners = map(owner_of, handle, last_places)
+        pieces_by_line: list[list[_Piece]] = [
+            [(start, end, owner) for start, end in words]
+            if owner == last_owner
+            else self._pieces(words, owner)
+            for words, owner, last_owner in zip(lines, first_owners, last_owners, strict=True)
+        ]
+        places = [start for pieces in pieces_by_line for start, _, _ in pieces]
+        origins = self._origins.of(self._handle, places + last_places)
+        xs, ys, place, last = origins[::2], origins[1::2], 0, len(places)
+        for pieces, is_spaced in zip(pieces_by_line, spaced, strict=True):
+            end = place + len(pieces)
+            yield _Line(pieces, is_spaced, xs[place:end], ys[place:end], xs[last], ys[last])
+            place, last = end, last + 1
+
+    def _pieces(self, words: list[tuple[int, int]], owner: int) -> list[_Piece]:
+        """Return the pieces of a line that several objects draw; ``owner`` draws its start."""
         owner_of, handle = self._calls.owner, self._handle
-        owner = owner_of(handle, words[0][0]) or 0
-        if owner == (owner_of(handle, words[-1][1] - 1) or 0):
-            return [(start, end, owner) for start, end in words]
         pieces: list[_Piece] = []
         for start, end in words:
-            if (owner_of(handle, end - 1) or 0) == owner:
+            if owner_of(handle, end - 1) == owner:
                 pieces.append((start, end, owner))
                 continue
             for word in _WORD.finditer(self.text, start, end):
                 word_start, word_end = word.span()
-                owner = owner_of(handle, word_start) or 0
-                if (owner_of(handle, word_end - 1) or 0) == owner:
+                owner = owner_of(handle, word_start)
+                if owner_of(handle, word_end - 1) == owner:
                     pieces.append((word_start, word_end, owner))
                 else:
                     pieces += self._parts(word_start, word_end)
@@ -179,76 +205,72 @@ class PageRuns:
         """Yield the parts of a word that different objects draw (for example 10 and 6 in 10^6)."""
         owner_of, handle = self._calls.owner, self._handle
         while True:
-            owner = owner_of(handle, start) or 0
-            if end - start == 1 or (owner_of(handle, end - 1) or 0) == owner:
+            owner = owner_of(handle, start)
+            if end - start == 1 or owner_of(handle, end - 1) == owner:
                 yield start, end, owner
                 return
             low, high = start, end - 1  # ``owner`` draws ``low``; another object draws ``high``
             while high - low > 1:
                 middle = (low + high) // 2
-                if (owner_of(handle, middle) or 0) == owner:
+                if owner_of(handle, middle) == owner:
                     low = middle
                 else:
                     high = middle
             yield start, high, owner
             start = high
 
-    def _even_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> list[TextRun]:
+    def _even_runs(self, line: _Line, breaks: bool) -> list[TextRun]:
         """Return the runs of a line that is entirely visible and at one height; otherwise empty.
 
         Most lines are like this; ``_uneven_runs`` would return the same runs more slowly.
         """
-        origin, place, handle = self._calls.origin, self._place, self._handle
-        x_address, y_address, usual = self._x_address, self._y_address, self._usual
+        pieces, spaced, xs, ys, end_x, end_y = line
         start, last_end, last_owner = pieces[0]
-        origin(handle, start, x_address, y_address)
-        x, y = place[0], place[1]
-        if not self._is_inside(x, y) or self._may_be_unseen(last_owner):
+        x, y = xs[0], ys[0]
+        left, bottom, right, top = self._crop
+        if not (left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1):
             return []
-        size, first_x, last_start = self.size(start), x, start
-        lowest, highest = y - _SAME_LINE * size, y + _SAME_LINE * size
+        if self._may_be_unseen(last_owner):
+            return []
+        size, last_start, usual = self.size(start), start, self._usual
+        if len(pieces) > 1:
+            others = ys[1:]
+            if not y - _SAME_LINE * size < min(others) <= max(others) < y + _SAME_LINE * size:
+                return []
         cuts: list[int] = []
-        for piece_start, piece_end, owner in pieces[1:]:
-            origin(handle, piece_start, x_address, y_address)
-            before, x = x, place[0]
-            step = x - before
+        for (piece_start, piece_end, owner), next_x in zip(pieces[1:], xs[1:], strict=True):
+            step, x = next_x - x, next_x
             if (
                 step < 0
-                or not lowest < place[1] < highest
                 or (owner != last_owner and self._may_be_unseen(owner))
                 or (piece_start == last_end and self._is_apart(last_end, piece_start, x, size))
             ):
                 self._usual = usual
                 return []
             ratio = step / ((piece_start - last_start) * size)
-            if _USUAL / 2 < ratio <= _WIDER * self._usual:
-                self._usual += _LEARNT * (ratio - self._usual)
-            elif ratio > _WIDER * self._usual:
+            if ratio > _WIDER * self._usual:
                 cuts += self._gaps(last_start, piece_end, size)
+            elif ratio > _USUAL / 2:
+                self._usual += _LEARNT * (ratio - self._usual)
             last_start, last_end, last_owner = piece_start, piece_end, owner
-        if x > self._crop[2] + 1:
+        if x > right + 1:
             self._usual = usual
             return []
-        origin(handle, last_end - 1, x_address, y_address)
-        slope = place[1] - y
-        if self._is_wide(place[0] - x, last_end - last_start - 1, size):
+        if self._is_wide(end_x - x, last_end - last_start - 1, size):
             cuts += self._gaps(last_start, last_end, size)
-        first = TextRun("", size, first_x, 0.0, y, 0, breaks, spaced, slope)
+        first = TextRun("", size, xs[0], 0.0, y, 0, breaks, spaced, end_y - y)
         return self._divided(first, start, last_end, cuts)
 
-    def _uneven_runs(self, pieces: list[_Piece], breaks: bool, spaced: bool) -> Iterator[TextRun]:
+    def _uneven_runs(self, line: _Line, breaks: bool) -> Iterator[TextRun]:
         """Yield the runs of a line, which are adjacent pieces at the same height."""
-        origin, place, may_be_unseen = self._calls.origin, self._place, self._may_be_unseen
-        handle, x_address, y_address = self._handle, self._x_address, self._y_address
+        may_be_unseen, spaced = self._may_be_unseen, line.spaced
         run: list[_Piece] = []
         first = _NO_RUN
         last_owner, doubtful = -1, False
         before = 0.0
         cuts: list[int] = []
-        for piece in pieces:
+        for piece, x, y in zip(line.pieces, line.xs, line.ys, strict=True):
             start, _, owner = piece
-            origin(handle, start, x_address, y_address)
-            x, y = place
             if owner != last_owner:
                 last_owner, doubtful = owner, may_be_unseen(owner)
             inside = self._is_inside(x, y)
@@ -279,9 +301,8 @@ class PageRuns:
         start, (last_start, end, _) = pieces[0][0], pieces[-1]
         x = first.x
         if len(pieces) > 1:
-            self._calls.origin(self._handle, last_start, self._x_address, self._y_address)
-            x = self._place[0]
-        self._calls.origin(self._handle, end - 1, self._x_address, self._y_address)
+            x = self.x(last_start)
+        self.x(end - 1)
         last_x, last_y = self._place
         if self._is_wide(last_x - x, end - last_start - 1, first.size):
             cuts = [*cuts, *self._gaps(last_start, end, first.size)]
@@ -297,8 +318,7 @@ class PageRuns:
             text = self.text[start:cut].rstrip()
             right = self.right(start + len(text))
             runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0))
-            self._calls.origin(self._handle, cut, self._x_address, self._y_address)
-            x, start, breaks, spaced = self._place[0], cut, False, True
+            x, start, breaks, spaced = self.x(cut), cut, False, True
         text, right = self.text[start:end], self.right(end)
         runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, slope))
         return runs
@@ -340,18 +360,13 @@ class PageRuns:
 
     def _gaps(self, start: int, end: int, size: float) -> list[int]:
         """Return the positions of words that follow wide white space."""
-        origin, handle, x_address, y_address = (
-            self._calls.origin,
-            self._handle,
-            self._x_address,
-            self._y_address,
-        )
+        origin, handle, to_x, to_y = (self._calls.origin, self._handle, *self._place_pointers)
         cuts: list[int] = []
         before_start = before_end = -1
         before_x, width, most = 0.0, _WIDER * self._usual * size, GAP * size
         for word in _WORD.finditer(self.text, start, end):
             word_start, word_end = word.span()
-            origin(handle, word_start, x_address, y_address)
+            origin(handle, word_start, to_x, to_y)
             x = self._place[0]
             if (
                 before_end > 0
@@ -368,12 +383,12 @@ class PageRuns:
 
     def right(self, end: int) -> float:
         """Return the right end of the character before a position."""
-        self._calls.box(self._handle, end - 1, self._box_address)
+        self._calls.box(self._handle, end - 1, self._box_pointer)
         right: float = self._box[2]
         return right
 
     def size(self, place: int) -> float:
         """Return the height of a character's line."""
-        self._calls.box(self._handle, place, self._box_address)
+        self._calls.box(self._handle, place, self._box_pointer)
         _, top, _, bottom = self._box
         return abs(top - bottom) or 1.0

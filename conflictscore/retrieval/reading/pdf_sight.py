@@ -10,9 +10,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import ctypes
-import re
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_UNPAINTED = (3, 7)
+_UNPAINTED = frozenset((3, 7))
 """Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
 """Limits (out of 255) at which text may be invisible; chosen by hand.
@@ -56,15 +54,6 @@ _MOST_CLIPS, _MOST_POINTS = 4, 12
 
 Text in a clip with more points is always doubtful.
 """
-_MOST_LAYERED = 8_000_000
-"""Maximum number of bytes in decompressed objects that are searched to find out whether a file has
-layers."""
-_PACKED, _UNPACKED = 300_000, 1_000_000
-"""Maximum number of bytes that are read from a compressed object list, before and after
-decompression.
-"""
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
-_OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
 
 
 class _Area(NamedTuple):
@@ -77,16 +66,16 @@ class _Area(NamedTuple):
 
 
 class Sight:
-    """Finds the visible text on the pages of one file, whose bytes are ``data``.
+    """Finds the visible text on the pages of one file.
 
     Attributes:
         unsure: The number of runs that were not examined for lack of time. Such runs count as
             visible.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, *, has_layers: bool) -> None:
         self._calls = calls()
-        self._has_layers = _has_layers(data)
+        self._has_layers = has_layers
         self._seconds = _SECONDS
         self.unsure = 0
         self._doubtful: dict[int, bool] = {}
@@ -98,24 +87,34 @@ class Sight:
     def look_at(self, objects: PageObjects) -> None:
         """Examine all texts of the next page at once, which is faster than one by one."""
         texts = objects.texts
+        modes, clips, blocks = self._properties(texts)
+        usual_blocks = {*blocks}
+        dark = {block for block in usual_blocks if not _is_light(*memoryview(block).cast("I"))}
+        if dark == usual_blocks and _UNPAINTED.isdisjoint(modes) and max(clips, default=0) <= 0:
+            self._doubtful = dict.fromkeys(texts, False)
+        else:
+            self._doubtful = {
+                text: False
+                for text, mode, clip, block in zip(texts, modes, clips, blocks, strict=True)
+                if mode not in _UNPAINTED and clip <= 0 and block in dark
+            }
+        if self._has_layers:
+            self._doubtful = dict.fromkeys(texts, True)
+        self._doubtful |= dict.fromkeys(objects.covered, True)
+
+    def _properties(self, texts: Sequence[int]) -> tuple[list[int], list[int], list[bytes]]:
+        """Return the rendering modes of texts, their numbers of clips, and their colours."""
         colours = (ctypes.c_uint * (4 * len(texts)))()
         start, size = ctypes.addressof(colours), ctypes.sizeof(colours)
         # a colour is four numbers of 4 bytes: red, green, blue and opacity
         parts = (range(start + part, start + size, 16) for part in range(0, 16, 4))
-        modes = map(self._calls.mode, texts)
-        clips = map(self._calls.clip_paths, map(self._calls.clip, texts))
         deque(map(self._calls.colour, texts, *parts), maxlen=0)
+        modes = [*map(self._calls.mode, texts)]
+        clips = [*map(self._calls.clip_paths, map(self._calls.clip, texts))]
         numbers = bytes(colours)
-        blocks = [numbers[place : place + 16] for place in range(0, size, 16)]
-        dark = {block for block in {*blocks} if not _is_light(*memoryview(block).cast("I"))}
-        self._doubtful = {
-            text: False
-            for text, mode, clip, block in zip(texts, modes, clips, blocks, strict=True)
-            if mode not in _UNPAINTED and clip <= 0 and block in dark
-        }
-        if self._has_layers:
-            self._doubtful = dict.fromkeys(texts, True)
-        self._doubtful |= dict.fromkeys(objects.covered, True)
+        if numbers == numbers[:16] * len(texts):
+            return modes, clips, [numbers[:16]] * len(texts)
+        return modes, clips, [numbers[place : place + 16] for place in range(0, size, 16)]
 
     def may_be_unseen(self, owner: int) -> bool:
         """Whether a text object has properties that may make it invisible.
@@ -290,25 +289,3 @@ def _in_area(differs: "NDArray[np.bool_]", run: TextRun, page: Any, scale: float
         int((top - low + run.size / 3) * scale) + 2,
     )
     return differs[max(0, rows[0]) : max(0, rows[1]), max(0, columns[0]) : max(0, columns[1])]
-
-
-def _has_layers(data: bytes) -> bool:
-    """Whether a file has layers, visible or not.
-
-    In newer files, the object with this information is compressed.
-    """
-    if b"/OCProperties" in data:
-        return True
-    unpacked_bytes = 0
-    for match in _OBJECTS.finditer(data):
-        packed_objects = memoryview(data)[match.end() : match.end() + _PACKED]
-        try:
-            objects = zlib.decompressobj().decompress(packed_objects, _UNPACKED)
-        except zlib.error:
-            continue
-        unpacked_bytes += len(objects)
-        if b"/OCProperties" in objects:
-            return True
-        if unpacked_bytes > _MOST_LAYERED:
-            break
-    return False

@@ -17,6 +17,18 @@ _MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670]+)(.)")
 """Matches vowel signs and the letter after them."""
 # At least six letters with a space after each: "S U M M A R Y".
 _SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
+_FOUR_LETTERS = re.compile(r" [^\W\d_] [^\W\d_] [^\W\d_] [^\W\d_] ")
+"""Matches a part of spaced-out letters; since it begins with a space, it is found quickly."""
+_LIGATURES = dict(zip("\x0b\x0c\x0e\x0f\x1b\x1c\x1d\x1e\x1f", "ﬀﬁﬃﬄﬀﬁﬂﬃﬄ", strict=True))
+"""Maps the codes of ligatures in TeX's fonts (OT1, then T1) to Unicode. Some PDFs do not map these
+codes themselves."""
+_LETTER = r"[^\W\d_]"
+_CODES = f"[{''.join(_LIGATURES)}]"
+# The code of a ligature next to a letter. Elsewhere, the same code may mean something else.
+_LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
+_UNKNOWN = re.compile("[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
+"""Matches characters whose font does not define their meaning; pdfium returns 0 or the font's
+code."""
 _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""
 JOINER = "\u2060"
@@ -60,11 +72,18 @@ def with_whole_words(text: str, glyphs: Glyphs) -> str:
     def closed_up(letters: re.Match[str]) -> str:
         return _closed_up(letters[0], letters.start(), glyphs)
 
-    if _RIGHT_TO_LEFT.search(text):
+    if not text.isascii():
         text = _RIGHT_TO_LEFT.sub(read_from_right, text)
-    if _SPACED_LETTERS.search(text):
+    if _FOUR_LETTERS.search(text):
         text = _SPACED_LETTERS.sub(closed_up, text)
     return text
+
+
+def with_known_signs(text: str) -> str:
+    """Return a text of the same length with ligatures; unknown signs become U+FFFD."""
+    if any(code in text for code in _LIGATURES):
+        text = _LIGATURE.sub(lambda sign: _LIGATURES[sign[0]], text)
+    return _UNKNOWN.sub("\ufffd", text)
 
 
 def _closed_up(letters: str, start: int, glyphs: Glyphs) -> str:
