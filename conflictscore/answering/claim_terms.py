@@ -22,8 +22,8 @@ from conflictscore.word_lists import (
 _SMALL = 20  # largest number with its own word, other than multiples of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 # Separators of thousands: they are followed by exactly three digits.
-_THOUSANDS = re.compile(r"[,.\u066c\u00a0\u202f'](?=\d{3}(?:\D|$))")
-_SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f'](?=\d{3}(?:\D|$))")
+_THOUSANDS = re.compile(r"[,.\u066c\u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
+_SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
 # Citations such as "[3]", "[1, 2]" and "(see document 4)". A colon after the bracket marks the
 # definition of a footnote, which is not a citation.
 _CITATION = re.compile(

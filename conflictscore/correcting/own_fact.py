@@ -85,7 +85,7 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
     if own[0].date is not None or own[0].is_year:
         gap = "which year" if own[0].is_year else "which date"
     else:
-        unit = number.lstrip("+-\u22120123456789.,' \u00a0\u202f")
+        unit = number.lstrip("+-\u22120123456789.,' \u00a0\u2009\u202f")
         gap = f"how many {unit}".rstrip() if unit != number else "how many"
     return f"{claim[:start]}{gap}{claim[end:].rstrip(' .!')}?"
 

@@ -39,7 +39,7 @@ _MOST_PASSED_OVER = 2
 omitted. A model rewords claims, so one or two missing words may be synonyms.
 """
 # A number with separators between thousands: "12,400", "1 250 000".
-_GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f\u2019])\d{3})+")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,' \u00a0\u2009\u202f\u2019])\d{3})+")
 # codes of languages that write 12.400 for 12,400
 _POINT_GROUPS = ("de", "es", "it", "pt", "nl", "da")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from conflictscore.errors import ConfigurationError, InputError, install_hint
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.documents import as_documents
+from conflictscore.retrieval.reading.delimited_rows import allow_long_cells
 from conflictscore.scoring_files.cells import documents_in_cell
 from conflictscore.scoring_files.columns import LONGEST_CELL, Columns, value_at
 from conflictscore.scoring_files.tool_shapes import DELIMITED, answer_text, documents_list
@@ -179,7 +180,7 @@ def _fields_in(line: bytes) -> dict[str, Any] | str:
 
 
 def _csv_rows(path: Path, columns: Columns) -> _Contents:
-    csv.field_size_limit(LONGEST_CELL)  # the default, 131,072 characters, is too small
+    allow_long_cells(LONGEST_CELL)  # the default, 131,072 characters, is too small
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:

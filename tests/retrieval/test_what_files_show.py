@@ -1,12 +1,15 @@
 """Small files of every format, each of one kind, give the text that a person would see."""
 
+import csv
 import json
 from typing import NamedTuple
 
 import pytest
 
 from conflictscore.errors import InputError
-from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.html import style_sheets
+from conflictscore.retrieval.html.article import extract
+from conflictscore.retrieval.pages.page import FetchedPage, UnreadableError
 from conflictscore.retrieval.reading import delimited_rows, rows
 from conflictscore.retrieval.reading.by_ending import read_file
 from tests.retrieval.office_files import book, odt, packed, rtf, sheet_parts, slide_parts
@@ -69,6 +72,7 @@ CASES = {
     "a cue that begins with a blank": Shown(".vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n \nLit\n", "Lit"),
     "captions with old line ends": Shown(".vtt", "WEBVTT\r\r00:01.000 --> 00:02.000\rLit\r", "Lit"),
     "thousands in an unquoted text": Shown(".csv", "id,text\n1,It cost 1,250,000 marks\n", "It cost 1,250,000 marks", "read as one text"),
+    "rows above a header": Shown(".csv", "Lights of the coast,\n\nname,text\na,Lit in 1932\n", "Lit in 1932", "rows above the header, left out: 1 ('Lights of the coast')"),
     "a backslash at the end of a file": Shown(".csv", 'text\n"C:\\logs\\"', "C:\\logs\\"),
     "the line of a row below a declared separator": Shown(".csv", "sep=;\ntext;url\na;b;c;d\nlit;x\n", "lit", "line 3: the row has 4 cells"),
     "a title with the word hidden": Shown(".md", '<p title="a hidden gem">lit</p>\n\nx <span title="the hidden">1932</span>', "lit\n\n\nx 1932"),
@@ -180,3 +184,23 @@ def test_every_form_of_too_many_rows_is_refused(
 def test_a_book_of_damaged_chapters_says_what_is_wrong_with_the_first() -> None:
     with pytest.raises(UnreadableError, match="nested more than 1,000 deep"):
         read_file(book("<div>" * 3000, "<div>" * 3000), ".epub", "log.epub")
+
+
+def test_reading_a_short_table_does_not_lower_the_limit_on_cells_for_others() -> None:
+    delimited_rows.allow_long_cells(300_000)
+    read_file(b"text\nLit in 1932\n", ".csv", "a.csv")
+    assert csv.field_size_limit() >= 300_000
+
+
+def test_style_rules_beyond_the_limit_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "<style>p { color: red } .x { display: none } .y { display: none }</style>" + 9 * (
+        "<p class=x>Hidden</p><p class=y>Lit</p>"
+    )
+    monkeypatch.setattr(style_sheets, "_MOST_STEPS", 10)
+    documents, notes = read_file(page.encode(), ".html", "a.html")
+    assert "Lit" in documents[0].text
+    assert "Hidden" not in documents[0].text
+    assert ["may be invisible" in note for note in notes] == [True]
+    fetched = FetchedPage("", "http://localhost/", "text/html", None, page.encode())
+    with pytest.raises(UnreadableError, match="more style rules than can be applied"):
+        extract(fetched)

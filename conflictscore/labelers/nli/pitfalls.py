@@ -33,14 +33,14 @@ _ALL_BUT = 0.75
 hand."""
 
 # A number, perhaps with thousands separators and decimal places.
-_NUMBER = r"\d+(?:[.,'\u00a0\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
+_NUMBER = r"\d+(?:[.,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:[.,]\d+)?"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d_]+")
 # A separator before three digits: "12,500".
-_SEPARATOR = re.compile(r"[.,'\u00a0\u202f ](?=\d{3}(?!\d))")
+_SEPARATOR = re.compile(r"[.,'\u00a0\u2009\u202f ](?=\d{3}(?!\d))")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _QUANTITY = re.compile(
     r"(?P<before>[€$£¥])\s?\d"
-    r"|\d(?:[ \u00a0\u202f-]?(?P<unit>[^\W\d_]{1,14}[²³]?|[%‰€$£¥]|°[CF]?))"
+    r"|\d(?:[ \u00a0\u2009\u202f-]?(?P<unit>[^\W\d_]{1,14}[²³]?|[%‰€$£¥]|°[CF]?))"
 )
 # Ratios such as "3 in 4".
 _RATIO = re.compile(r"\d (?:in|of|out of|von|sur|de|su|van de) (?:\w+ )?\d")

@@ -47,6 +47,7 @@ _MOST_PUT_BACK = 3
 
 If more text is missing, the extractor chose the wrong part of the page.
 """
+_UNSURE = "has more style rules than can be applied, so its invisible text cannot be told apart"
 # Names of elements that may contain a correction of the article.
 _CORRECTION = re.compile(r"correct|update|errat|note|clarif|editor", re.IGNORECASE)
 
@@ -73,6 +74,8 @@ def extract(page: FetchedPage) -> PageText:
     title, text, date = main
     if not text.strip():
         whole = whole_text(content)
+        if whole.is_unsure:
+            raise UnreadableError(_UNSURE)
         title, text = whole.title, whole.text
     if not text.strip():
         raise UnreadableError("has no text")
@@ -91,7 +94,9 @@ def _main_text(html: str, url: str) -> MainText:
     import trafilatura
 
     html = parsable(html)  # the source is also parsed for the date
-    shown = shown_page(html).tree
+    shown, _, is_unsure = shown_page(html)
+    if is_unsure:
+        raise UnreadableError(_UNSURE)
     is_question = _asks(shown, html)
     _keep_boxes(shown)
     main: Any = trafilatura.bare_extraction(

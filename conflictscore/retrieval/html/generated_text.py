@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from conflictscore.retrieval.html.icons import is_icon
 from conflictscore.retrieval.html.list_numbers import counted
-from conflictscore.retrieval.html.style_sheets import selected, text_rules
+from conflictscore.retrieval.html.style_sheets import Sheets, text_rules
 from conflictscore.retrieval.html.styled import LIST_KINDS
 
 if TYPE_CHECKING:
@@ -112,16 +112,16 @@ class _Styles(NamedTuple):
 _NO_STYLES = _Styles([], [], [])
 
 
-def put_generated_text(body: "LexborNode", sheets: str) -> None:
+def put_generated_text(body: "LexborNode", sheets: Sheets) -> None:
     """Insert the text of ``::before`` and ``::after`` rules at its place in the tree."""
-    if "content" not in sheets.lower():
+    if "content" not in sheets.text.lower():
         return
-    rules = list(text_rules(sheets, _ANY))
+    rules = list(text_rules(sheets.text, _ANY))
     # the rules for several selectors share their declarations
     blocks = {declarations: _block(declarations) for _, _, declarations in rules}
     styles: dict[int, _Styles] = {}
     for rule in rules:
-        for node in selected(body, rule.selector):
+        for node in sheets.selected(body, rule.selector):
             own, before, after = styles.setdefault(node.mem_id, _Styles([], [], []))
             boxes = {"": own, "before": before, "after": after}
             boxes[rule.box].append(blocks[rule.declarations])

@@ -78,6 +78,40 @@ _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
 # Limits on untrusted style sheets. Each rule is compared with every element of the page.
 _MOST_RULES, _MOST_CHARACTERS = 500, 300_000
+_MOST_STEPS = 2_000_000
+"""Maximum number of times that a rule applies to an element of a page; ordinary pages stay below a
+tenth. Eight comparisons without success count as one step, since they take as long."""
+_COMPARISONS = 8
+
+
+class Sheets:
+    """The style sheets in a page, whose rules are applied within a limit.
+
+    Attributes:
+        text: The text of the sheets.
+        is_cut: Whether the limit was reached. Further rules are not applied.
+    """
+
+    def __init__(self, text: str, elements: int) -> None:
+        self.text = text
+        self.is_cut = False
+        self._elements = elements
+        self._steps = _MOST_STEPS
+
+    def selected(self, body: "LexborNode", selector: str) -> list["LexborNode"]:
+        """Return the elements that match a selector.
+
+        There are none if the parser does not support the selector, or beyond the limit.
+        """
+        if self.is_cut:
+            return []
+        try:
+            nodes = list(body.css(selector))
+        except Exception:  # noqa: BLE001 - it raises anything
+            nodes = []
+        self._steps -= len(nodes) + self._elements // _COMPARISONS
+        self.is_cut = self._steps < 0
+        return nodes
 
 
 _Weight = tuple[bool, int, int, int, int]
@@ -115,24 +149,16 @@ def _colour(value: str) -> str:
 
 
 def declared(
-    body: "LexborNode", sheets: str, wanted: re.Pattern[str]
+    body: "LexborNode", sheets: Sheets, wanted: re.Pattern[str]
 ) -> Iterator[tuple["LexborNode", str]]:
     """Yield elements whose declarations match a pattern, in ascending order of precedence."""
-    for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
-        for node in selected(body, rule.selector):
+    for rule in sorted(_rules(sheets.text, wanted), key=lambda rule: rule.weight):
+        for node in sheets.selected(body, rule.selector):
             yield node, rule.declarations
     for node in body.css("[style]"):
         style = node.attributes.get("style") or ""
         if wanted.search(style):
             yield node, style
-
-
-def selected(body: "LexborNode", selector: str) -> list["LexborNode"]:
-    """Return the elements that match a selector; empty if the parser does not support it."""
-    try:
-        return list(body.css(selector))
-    except Exception:  # noqa: BLE001 - it raises anything
-        return []
 
 
 class _State(NamedTuple):
@@ -146,7 +172,7 @@ class _State(NamedTuple):
     is_important: bool = False
 
 
-def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
+def hidden_by_style(body: "LexborNode", sheets: Sheets) -> Iterator["LexborNode"]:
     """Yield the elements and texts that style sheets or ``style`` attributes hide."""
     states = _states(body, sheets)
     small = {each for each, state in states.items() if state.is_hidden and state.only_small}
@@ -159,29 +185,26 @@ def hidden_by_style(body: "LexborNode", sheets: str) -> Iterator["LexborNode"]:
             yield state.node
 
 
-def _states(body: "LexborNode", sheets: str) -> dict[int, _State]:
+def _states(body: "LexborNode", sheets: Sheets) -> dict[int, _State]:
     """Return the state of each element that a rule hides or shows, by the element's memory id."""
     states: dict[int, _State] = {}
-    for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
-        for node in selected(body, rule.selector):
-            states[node.mem_id] = _state(node, rule.declarations, is_important=rule.weight[0])
+    for rule in sorted(_rules(sheets.text), key=lambda rule: rule.weight):
+        is_hidden, only_small = hides(rule.declarations), _only_small(rule.declarations)
+        for node in sheets.selected(body, rule.selector):
+            states[node.mem_id] = _State(node, is_hidden, only_small, rule.weight[0])
     for node in body.css("[style]"):
         style = node.attributes.get("style") or ""
         earlier = states.get(node.mem_id)
         if earlier and earlier.is_important and not _IMPORTANT.search(style):
             continue
         if hides(style) or _SHOWN.search(style):
-            states[node.mem_id] = _state(node, style)
+            states[node.mem_id] = _State(node, hides(style), _only_small(style))
     return states
 
 
-def _state(node: "LexborNode", declarations: str, *, is_important: bool = False) -> _State:
-    """Return the state of an element to which these declarations apply.
-
-    ``is_important`` says whether a declaration is marked as ``!important``.
-    """
-    only_small = bool(_NO_SIZE.search(declarations)) and not _HIDING.search(declarations)
-    return _State(node, hides(declarations), only_small, is_important)
+def _only_small(declarations: str) -> bool:
+    """Whether declarations hide text only by its font size."""
+    return bool(_NO_SIZE.search(declarations)) and not _HIDING.search(declarations)
 
 
 def _small_texts(node: "LexborNode", apart: Collection[int]) -> Iterator["LexborNode"]:
@@ -195,9 +218,9 @@ def _small_texts(node: "LexborNode", apart: Collection[int]) -> Iterator["Lexbor
                 waiting.append(part)
 
 
-def white_on_white(body: "LexborNode", html_head: str, sheets: str) -> Iterator["LexborNode"]:
+def white_on_white(body: "LexborNode", html_head: str, sheets: Sheets) -> Iterator["LexborNode"]:
     """Yield elements with white text, unless the page sets a background colour."""
-    if _GROUND.search(html_head) or _GROUND.search(sheets) or "stylesheet" in html_head:
+    if _GROUND.search(html_head) or _GROUND.search(sheets.text) or "stylesheet" in html_head:
         return
     white = [node for node, _ in declared(body, sheets, _WHITE)]
     white += [

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.html.style_sheets import declared
+from conflictscore.retrieval.html.style_sheets import Sheets, declared
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -44,7 +44,7 @@ _BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl
 _LONGEST_CELL = 200
 
 
-def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: str) -> None:
+def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: Sheets) -> None:
     """Apply styles to the tree: add attributes or line breaks, or join a row into one line."""
     for node, declarations in declared(body, sheets, _STYLED):
         if shifted := _SHIFTED.search(declarations):

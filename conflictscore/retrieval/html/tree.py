@@ -63,10 +63,15 @@ _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 
 
 class ShownPage(NamedTuple):
-    """A page's tree, and the number of pictures that were replaced with placeholders."""
+    """A page's tree, and the number of pictures that were replaced with placeholders.
+
+    ``is_unsure`` says whether invisible text may be left, because the style sheets have too many
+    rules for the size of the page.
+    """
 
     tree: "LexborHTMLParser"
     pictures: int
+    is_unsure: bool = False
 
 
 def shown_page(html: str) -> ShownPage:
@@ -121,7 +126,7 @@ def shown_page(html: str) -> ShownPage:
         for run in list(_runs(node)):
             _wrap(page, run)
     page.unwrap_tags(["center"])  # this must come last, since extractors drop the element
-    return ShownPage(page, pictures)
+    return ShownPage(page, pictures, sheets.is_cut)
 
 
 def _fill_slots(body: "LexborNode") -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.html.style_sheets import hidden_by_style, white_on_white
+from conflictscore.retrieval.html.style_sheets import Sheets, hidden_by_style, white_on_white
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -35,7 +35,7 @@ _LETTER = re.compile(r"[^\W_]")
 _SHORT_NAME = 60  # maximum characters; a longer text explains more than an icon
 
 
-def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
+def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     """Remove text that is hidden, struck through or not meant for a browser.
 
     Returns the page's style sheets.
@@ -45,7 +45,8 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> str:
     removed, since they are closed dialogs and menus. Single words and symbols with ``aria-hidden``
     are kept, since they are visible.
     """
-    sheets = "\n".join(style.text() for style in page.css("style"))
+    text = "\n".join(style.text() for style in page.css("style"))
+    sheets = Sheets(text, len(body.css("*")) if text else 0)
     for node in body.css("style"):
         node.decompose()
     for node in body.css(_UNSEEN):

@@ -18,11 +18,15 @@ _PREFORMATTED = frozenset(("pre", "textarea", "listing", "xmp"))
 
 
 class WholeText(NamedTuple):
-    """A page's title and text, and the number of pictures that were replaced with placeholders."""
+    """A page's title and text, and the number of pictures that were replaced with placeholders.
+
+    ``is_unsure`` says whether the text may contain invisible parts.
+    """
 
     title: str
     text: str
     pictures: int = 0
+    is_unsure: bool = False
 
 
 def whole_text(html: str) -> WholeText:
@@ -38,7 +42,8 @@ def whole_text(html: str) -> WholeText:
     title = shown.tree.css_first("head > title")
     body = shown.tree.body
     heading = " ".join(title.text().split()) if title else ""
-    return WholeText(heading, text_of(body) if body else "", shown.pictures)
+    text = text_of(body) if body else ""
+    return WholeText(heading, text, shown.pictures, shown.is_unsure)
 
 
 def text_of(root: "LexborNode") -> str:

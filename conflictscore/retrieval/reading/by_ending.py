@@ -29,6 +29,9 @@ _NO_TITLE = re.compile(
 """Matches titles that programs write into a file's properties if the author sets none."""
 
 
+_UNSURE = "has more style rules than can be applied, so some text that was read may be invisible"
+
+
 def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], Notes]:
     """Read the documents in a file, with notes on how they were read.
 
@@ -119,9 +122,10 @@ def _html(text: str) -> RichText:
     from conflictscore.retrieval.html.whole import whole_text
 
     whole = whole_text(text)
-    if not whole.pictures:
-        return RichText(whole.text, whole.title)
-    return RichText(whole.text, whole.title, (pictures_note(whole.pictures),))
+    notes = [pictures_note(whole.pictures)] if whole.pictures else []
+    if whole.is_unsure:
+        notes.append(Note(NoteKind.UNSEEN, _UNSURE))
+    return RichText(whole.text, whole.title, tuple(notes))
 
 
 def _markdown(text: str) -> RichText:

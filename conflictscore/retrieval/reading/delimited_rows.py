@@ -43,11 +43,25 @@ class DelimitedRow(NamedTuple):
 
 
 class DelimitedTable(NamedTuple):
-    """The rows of a table below its header; ``columns`` are the column names in the header."""
+    """The rows of a table below its header; ``columns`` are the column names in the header.
+
+    ``above`` contains the rows above the header, such as the title of the table.
+    """
 
     columns: list[str]
     rows: Iterator[DelimitedRow]
     separator: str
+    above: list[DelimitedRow]
+
+
+def allow_long_cells(characters: int) -> None:
+    """Let Python's csv module read cells of this length.
+
+    The limit applies to the whole process, so it is only ever raised: lowering it again would break
+    off the reading of a longer file in another thread.
+    """
+    if csv.field_size_limit() < characters:
+        csv.field_size_limit(characters)
 
 
 def read_table(text: str, url: str) -> DelimitedTable:
@@ -65,11 +79,13 @@ def read_table(text: str, url: str) -> DelimitedTable:
         quote = _quote_of(text, separator)
         escape = _escape_of(text, separator, quote)
         rows = rows_of(text, url, separator, escape, quote)
+        above: list[DelimitedRow] = []
         for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
             columns = _columns(row.cells)
             names = names or [clean_text(cell) for cell in row.cells]
             if not set(columns).isdisjoint(TEXT_KEYS):
-                return DelimitedTable(columns, rows, separator)
+                return DelimitedTable(columns, rows, separator, above)
+            above.append(row)
     raise UnreadableError(
         "has no column called text, content or page_content, but"
         f" {', '.join(map(repr, names)):.300}"
@@ -171,7 +187,7 @@ def rows_of(
     up to the end of the file. A line with an unclosed mark is therefore read as a row by itself. If
     no other mark follows, each later line is read as a row too. A note says so.
     """
-    usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
+    allow_long_cells(len(text) + 1)
     try:
         for number, row in enumerate(_rows(text, url, _Marks(separator, quote, escape))):
             if number > MOST_ROWS:  # row 0 is the header
@@ -180,8 +196,6 @@ def rows_of(
                 yield row
     except csv.Error as error:
         raise UnreadableError(f"is not comma-separated values ({error})") from None
-    finally:
-        csv.field_size_limit(usual_limit)
 
 
 def _rows(text: str, url: str, marks: _Marks) -> Iterator[DelimitedRow]:

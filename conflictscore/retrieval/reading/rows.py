@@ -23,6 +23,7 @@ from conflictscore.retrieval.reading.delimited_rows import (
     MOST_ROWS,
     DelimitedRow,
     DelimitedTable,
+    allow_long_cells,
     read_table,
 )
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
@@ -36,6 +37,8 @@ _DEEPEST_TEXT = 3
 two."""
 _NOTES_PER_FILE = 20
 """Maximum number of rows that get a separate note; further rows are only counted."""
+_LONGEST_QUOTED = 100
+"""Maximum number of characters that a note quotes from the rows above a header."""
 _MOST_EXTENDED = 20
 """Maximum number of attempts to read a damaged line as an object that continues on the next lines.
 
@@ -108,6 +111,11 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
     """
     table = read_table(text, url)
     faults = _Faults(url, notes)
+    if table.above:
+        words = " ".join(cell for row in table.above for cell in row.cells if cell.strip())
+        start = " ".join(clean_text(words[:_LONGEST_QUOTED]).split())
+        sentence = f"{url}: rows above the header, left out: {len(table.above)} ({start!r})"
+        notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
     count = without_text = 0
     for row in table.rows:
         if row.fault:
@@ -340,7 +348,7 @@ def _no_constant(name: str) -> NoReturn:
 def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
     """Yield the non-blank rows in a file of questions; see ``json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    usual_limit = csv.field_size_limit(len(text) + 1)  # the limit applies to the whole process
+    allow_long_cells(len(text) + 1)
     start = 1
     try:
         for number, row in enumerate(rows):
@@ -353,5 +361,3 @@ def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[
         raise InputError(
             f"{file_name}, line {start}: not comma-separated values ({error})"
         ) from None
-    finally:
-        csv.field_size_limit(usual_limit)
