@@ -46,7 +46,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     are kept, since they are visible.
     """
     text = "\n".join(style.text() for style in page.css("style"))
-    sheets = Sheets(text, len(body.css("*")) if text else 0)
+    sheets = Sheets(text, len(body.css("*")))
     for node in body.css("style"):
         node.decompose()
     for node in body.css(_UNSEEN):

@@ -114,8 +114,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         drawn.append(areas)
         watermarks += marks
         # without repetitions, since all buttons of a choice have the same value
-        fields = _form_values(page) if names.fields else ()
-        values.append("\n".join(dict.fromkeys(fields)))
+        fields = dict.fromkeys(_form_values(page, names))
+        values.append("\n".join(fields))
         page.close()
     texts: list[str] = []
     logos: set[tuple[int, ...]] = set()
@@ -267,8 +267,11 @@ def _walls(tables: Sequence[Grid]) -> Walls | None:
     return lambda y: sorted(x for table in tables for x in table.walls_at(y))
 
 
-def _form_values(page: Any) -> Iterator[str]:
+def _form_values(page: Any, names: Names) -> Iterator[str]:
     import pypdfium2.raw as pdfium
+
+    if not names.fields:
+        return
 
     form, handle = page.formenv, address(page.raw)
     unseen = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW

@@ -227,16 +227,11 @@ class PageRuns:
         pieces, spaced, xs, ys, end_x, end_y = line
         start, last_end, last_owner = pieces[0]
         x, y = xs[0], ys[0]
-        left, bottom, right, top = self._crop
-        if not (left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1):
-            return []
-        if self._may_be_unseen(last_owner):
+        if not self._is_inside(x, y) or self._may_be_unseen(last_owner):
             return []
         size, last_start, usual = self.size(start), start, self._usual
-        if len(pieces) > 1:
-            others = ys[1:]
-            if not y - _SAME_LINE * size < min(others) <= max(others) < y + _SAME_LINE * size:
-                return []
+        if not y - _SAME_LINE * size < min(ys) <= max(ys) < y + _SAME_LINE * size:
+            return []
         cuts: list[int] = []
         for (piece_start, piece_end, owner), next_x in zip(pieces[1:], xs[1:], strict=True):
             step, x = next_x - x, next_x
@@ -253,7 +248,7 @@ class PageRuns:
             elif ratio > _USUAL / 2:
                 self._usual += _LEARNT * (ratio - self._usual)
             last_start, last_end, last_owner = piece_start, piece_end, owner
-        if x > right + 1:
+        if x > self._crop[2] + 1:
             self._usual = usual
             return []
         if self._is_wide(end_x - x, last_end - last_start - 1, size):
