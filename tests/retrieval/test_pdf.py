@@ -308,3 +308,20 @@ def test_white_space_counts_where_pdfium_breaks_a_line() -> None:
 def test_a_cell_that_reaches_into_the_next_one_is_a_word_by_itself() -> None:
     cells = "BT /F1 12 Tf 72 700 Td (secret-helpers) Tj 68 0 Td (V694) Tj ET\n"
     assert "secret-helpers V694" in read(pdf(cells))
+
+
+def test_lines_that_differ_by_an_amount_are_no_running_heads() -> None:
+    pages = [
+        drawn("Invoice", y=780)
+        + drawn("A lamp and a lens", y=700)
+        + drawn("for the light", y=680)
+        + drawn(f"Amount due: {amount}", y=40)
+        for amount in (50, 1870, 90)
+    ]
+    text = read(pdf(*pages))
+    assert [line for line in text.split("\n") if line.startswith("Amount")] == [
+        "Amount due: 50",
+        "Amount due: 1870",
+        "Amount due: 90",
+    ]
+    assert text.count("Invoice") == 1

@@ -268,6 +268,7 @@ def _walls(tables: Sequence[Grid]) -> Walls | None:
 
 
 def _form_values(page: Any, names: Names) -> Iterator[str]:
+    """Yield the values of a page's form fields, and its typed notes; ``names`` may exclude both."""
     import pypdfium2.raw as pdfium
 
     if not names.fields:

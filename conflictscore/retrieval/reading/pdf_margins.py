@@ -7,6 +7,7 @@ real PDFs (docs/findings/reading.md).
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_runs import TextRun
@@ -45,6 +46,18 @@ _TURNED = 0.15
 """Minimum rise of a rotated text, relative to its font size."""
 
 
+class _Head(NamedTuple):
+    """A line that may be a running head.
+
+    ``words`` are its text without a number at either end, and ``offset`` is the difference between
+    that number and the page's index; None without a number.
+    """
+
+    line: PageLine
+    words: str
+    offset: int | None
+
+
 def without_running_heads(pages: Sequence[Sequence[PageLine]]) -> list[list[PageLine]]:
     """Remove page numbers, and all running heads and feet except the first occurrence of each.
 
@@ -58,24 +71,33 @@ def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
     """Return the ids of lines at page edges that are page numbers or repeated running heads."""
     offsets = _offsets(edges)
     drop: set[int] = set()
-    earlier: dict[str, list[PageLine]] = defaultdict(list)
+    earlier: dict[str, list[_Head]] = defaultdict(list)
     for number, edge in enumerate(edges):
-        heads = [(_head(line.text), line) for line in edge]
-        for head, line in heads:
+        heads = [_head(line, number) for line in edge]
+        for head in heads:
+            line = head.line
             if line.is_row and not _NAMED_NUMBER.match(line.text):
                 continue
-            is_head = _is_repeated(head, line, earlier)
+            is_head = _is_repeated(head, earlier)
             if is_head or _is_page_number(line.text, number, offsets, len(edges)):
                 drop.add(id(line))
-        for head, line in heads:
-            if head and len(earlier[head]) < _MOST_PLACES and id(line) not in drop:
-                earlier[head].append(line)
+        for head in heads:
+            same = earlier[head.words]
+            if head.words and len(same) < _MOST_PLACES and id(head.line) not in drop:
+                same.append(head)
     return drop
 
 
-def _is_repeated(head: str, line: PageLine, earlier: Mapping[str, Sequence[PageLine]]) -> bool:
-    """Whether an earlier page has the same running head at the same position."""
-    return bool(head) and any(_is_at(line, before) for before in earlier.get(head, ()))
+def _is_repeated(head: _Head, earlier: Mapping[str, Sequence[_Head]]) -> bool:
+    """Whether an earlier page has the same running head at the same position.
+
+    A number in it must be the page's. "Amount due: 50" and "Amount due: 70" are no running heads.
+    """
+    return bool(head.words) and any(
+        _is_at(head.line, before.line)
+        and (head.offset == before.offset or head.line.text == before.line.text)
+        for before in earlier.get(head.words, ())
+    )
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
@@ -109,13 +131,17 @@ def _edges(page: Sequence[PageLine]) -> list[PageLine]:
     return [*by_height[:_EDGE], *by_height[max(_EDGE, len(by_height) - _EDGE) :]]
 
 
-def _head(text: str) -> str:
+def _head(line: PageLine, page: int) -> _Head:
     """Return a line without any page number at its beginning or end."""
+    text = line.text
     if number := _NUMBER_AT_END.match(text):
-        text = text[number.end() :]
+        text, digits = text[number.end() :], number[0]
     elif number := _NUMBER_AT_END.match(text[::-1]):
-        text = text[: len(text) - number.end()]
-    return text.strip().casefold()
+        text, digits = text[: len(text) - number.end()], number[0][::-1]
+    else:
+        return _Head(line, text.strip().casefold(), None)
+    own = int("".join(filter(str.isdecimal, digits)))
+    return _Head(line, text.strip().casefold(), own - page)
 
 
 def _is_at(line: PageLine, before: PageLine) -> bool:
