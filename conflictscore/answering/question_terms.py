@@ -31,7 +31,7 @@ _KINDS_OF_ANSWER = word_set(
     " much long wann wer was wo wie welche quand qui que cuándo quién qué"
     " tell me please know exactl"
 )
-"""Stems of the words in a question that an answer need not repeat."""
+"""Stems of the words in a question that an answer need not repeat; a stem has up to six letters."""
 # Irregular verbs that are common in reports of events and states. Other irregular verbs are
 # compared in their written form.
 _IRREGULAR = {

@@ -44,7 +44,10 @@ _HEBREW = (
 
 
 def in_form(number: int, form: str) -> str:
-    """Return a number in one of Word's numbering styles, or in digits if the style is unknown."""
+    """Return a number in one of Word's numbering styles, or in digits if the style is unknown.
+
+    The number must not be negative.
+    """
     if form in _ALPHABETS and number > 0:
         letters = _ALPHABETS[form]
         count, place = divmod(number - 1, len(letters))
