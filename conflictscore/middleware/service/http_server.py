@@ -166,10 +166,23 @@ _switch_protocol = H11Protocol._check_protocol
 async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
     """Ignore a request to upgrade the protocol, as HTTP allows.
 
-    Other hypercorn servers in this process can still upgrade, since they have their own settings.
+    If the client sends further requests before it gets the response, the connection is closed after
+    the response. Otherwise, a few connections could make the event loop answer hundreds of requests
+    in a row. Other hypercorn servers in this process are not affected, since they have their own
+    settings.
     """
     if not isinstance(protocol.config, _Http1Config):
         await _switch_protocol(protocol, event)
+    elif _is_followed(event, len(protocol.connection.trailing_data[0])):
+        protocol.keep_alive_requests = protocol.config.keep_alive_max_requests
+
+
+def _is_followed(event: h11.Request, received: int) -> bool:
+    """Return whether the bytes received after a request's head are more than the request's body."""
+    headers = dict(event.headers)
+    if b"transfer-encoding" in headers:  # the length of the body is not known yet
+        return False
+    return received > int(headers.get(b"content-length", b"0"))
 
 
 H11Protocol._check_protocol = _stay_with_http1  # type: ignore[assignment, method-assign]

@@ -95,6 +95,40 @@ def test_http2_by_prior_knowledge_is_refused_and_its_connection_closed(
         assert served.metric("conflictscore_requests_in_flight") == 0
 
 
+PAGE = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
+EMPTY_POST = b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("sent", [PAGE * 200, EMPTY_POST + PAGE])
+def test_a_client_that_does_not_wait_for_responses_gets_one(
+    upstream: OpenAIServer, sent: bytes
+) -> None:
+    with serving(upstream) as served:
+        connection = served.connect(sent)
+        heard = bytearray()
+        with suppress(ConnectionError):  # nobody reads the further requests
+            while piece := connection.recv(65536):
+                heard += piece
+
+    assert heard.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in heard.lower()
+
+
+BODY = b'{"model": "conflictscore", "messages": [{"role": "user", "content": "When?"}]}'
+CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%b"
+
+
+@pytest.mark.parametrize("sent", [PAGE, CHAT % (len(BODY), BODY)])
+def test_a_client_that_waits_for_responses_keeps_its_connection(
+    upstream: OpenAIServer, sent: bytes
+) -> None:
+    with serving(upstream) as served:
+        connection = served.connect(sent)
+        for _ in range(3):
+            assert b"connection: close" not in connection.recv(65536).lower()
+            connection.sendall(sent)
+
+
 def test_an_upgrade_to_http2_is_answered_in_http1(upstream: OpenAIServer) -> None:
     asking_for_it = HEALTH.removesuffix(b"\r\n") + (
         b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAQAAAAA\r\n\r\n"
