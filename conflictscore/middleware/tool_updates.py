@@ -4,6 +4,7 @@ A tool that updates the agent's state returns a ``Command`` with its message. Ha
 deepagents' ``task`` do so.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,11 +13,13 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
+from conflictscore.answering.statements import telling_terms
 from conflictscore.retrieval.redaction_marks import marks_in
 
 ToolResult = ToolMessage | Command[Any]
 
 _SHARED = 0.5  # a redacted text keeps at least this share of the words; a stub keeps fewer
+_BRACKETED = re.compile(r"\[[^\[\]\n]{0,80}\]|<[^<>\n]{0,80}>")
 
 
 def message_of(result: object, call_id: str | None) -> ToolMessage | None:
@@ -66,3 +69,12 @@ def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
     words = Counter(before.split())
     shared = (words & Counter(text.split())).total()
     return _SHARED * words.total() <= shared < words.total()
+
+
+def has_new_words(text: str, before: str) -> bool:
+    """Return whether a text has telling words that are neither in an earlier text nor redactions.
+
+    Bracketed words, and words that contain a mark, count as redactions.
+    """
+    words = [word for word in _BRACKETED.sub(" ", text).split() if not marks_in(word)]
+    return not telling_terms(" ".join(words)) <= telling_terms(before)

@@ -12,10 +12,12 @@ from conflictscore.middleware.answer_forms import spoken
 from conflictscore.middleware.messages import asked_in
 from conflictscore.middleware.requirement import meets, refuse
 from conflictscore.middleware.run_views import redacted, verdict_of, whole, with_verdict
-from conflictscore.records import GapKind, Method, Run
+from conflictscore.middleware.tool_updates import has_new_words
+from conflictscore.records import Examined, Gap, GapKind, Method, Run
 
 _NOT_TEXT = "the answer was kept unchanged: it is not a text answer"
 _OF_OTHERS = "other middleware put a different message in the place of the checked answer"
+_ADDED = "other middleware added text to the answer after its check"
 
 
 def ended(
@@ -26,7 +28,7 @@ def ended(
     It contains ``conflict`` only if the run changes, since every update is stored in a checkpoint.
     ``messages`` are those of the state, with the turn's original question and tool results. If the
     last answer was checked, its run stays, without its texts if the answer was redacted after the
-    check. If other middleware wrote the last message itself, this message was not checked.
+    check. Text that other middleware added or wrote itself was not checked.
     """
     run, last = state.get("conflict"), state["messages"][-1]
     if not run:
@@ -37,13 +39,39 @@ def ended(
     if verdict.get("run_id") != run["run_id"]:
         if spoken(last) != run["answer"]:
             return _unchecked(last, messages, settings, _OF_OTHERS)
-        metadata = {**last.response_metadata, "conflictscore": verdict_of(run)}
-        same = last.model_copy(update={"response_metadata": metadata})
-        return {"messages": [same]}
+        return {"messages": [_with_verdict_of(run, last)]}
     in_words = isinstance(last, AIMessage) and state.get("structured_response") is None
-    if in_words and spoken(last) not in (run["answer"], settings.refusal):
-        return {"conflict": redacted(run, spoken(last))}
-    return {}
+    if not in_words or spoken(last) in (run["answer"], settings.refusal):
+        return {}
+    if run["answer"] and run["answer"] in spoken(last):
+        return _added(run, last, messages, settings)
+    if has_new_words(spoken(last), run["answer"] or ""):
+        return _unchecked(last, messages, settings, _OF_OTHERS)
+    return {"conflict": redacted(run, spoken(last))}
+
+
+def _added(
+    run: Mapping[str, Any],
+    last: BaseMessage,
+    messages: Sequence[BaseMessage],
+    settings: AgentSettings,
+) -> dict[str, Any]:
+    """Return the update for a checked answer to which other middleware added text."""
+    text = spoken(last)
+    if states_nothing(text.replace(run["answer"], "", 1), run.get("question") or ""):
+        return {}
+    if settings.require == "fully":
+        return _unchecked(last, messages, settings, _ADDED)
+    ledger = Examined.model_validate(run["examined"])
+    ledger = ledger.with_gaps(Gap(kind=GapKind.UNCLAIMED, note=_ADDED))
+    about = {"examined": ledger.to_json(), "checked": ledger.checked}
+    new = {**run, **about, "answer": text, "notes": [*run["notes"], _ADDED]}
+    return {"conflict": new, "messages": [_with_verdict_of(new, last)]}
+
+
+def _with_verdict_of(run: Mapping[str, Any], last: BaseMessage) -> BaseMessage:
+    metadata = {**last.response_metadata, "conflictscore": verdict_of(run)}
+    return last.model_copy(update={"response_metadata": metadata})
 
 
 def _unchecked(
@@ -68,5 +96,6 @@ def _with_refusal(last: BaseMessage, refusal: str) -> BaseMessage:
     """Return the refusal in the place of an answer, or after the result of a tool."""
     if not isinstance(last, AIMessage):
         return AIMessage(refusal)
+    metadata = {k: v for k, v in last.response_metadata.items() if k != "logprobs"}
     update = {"content": refusal, "tool_calls": [], "invalid_tool_calls": []}
-    return last.model_copy(update=update)
+    return last.model_copy(update={**update, "response_metadata": metadata})

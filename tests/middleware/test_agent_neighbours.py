@@ -176,8 +176,54 @@ class Writing(AgentMiddleware[Any, Any, Any]):
         return {"messages": [AIMessage(self.text or last.text, id=last.id)]}
 
 
+class Changing(AgentMiddleware[Any, Any, Any]):
+    """Changes the text of the answer, but keeps the message's metadata."""
+
+    def __init__(self, template: str) -> None:
+        super().__init__()
+        self.template = template
+
+    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
+        last = state["messages"][-1]
+        if last.tool_calls:
+            return None
+        text = self.template.format(last.text)
+        return {"messages": [last.model_copy(update={"content": text})]}
+
+
 class TestLastMessage:
     """The last message has a verdict, and the state's run is about this message."""
+
+    @BOTH_ORDERS
+    @pytest.mark.parametrize(
+        ("template", "checked", "kind"),
+        [
+            ("{} It cost 5000 francs.", "partly", GapKind.UNCLAIMED),
+            ("{} I hope this helps!", "fully", None),
+            ("It was lit in 1899 by Napoleon.", "no", GapKind.NOT_ANSWERED),
+            ("It was [removed] in ****.", "fully", None),
+        ],
+    )
+    def test_text_that_other_middleware_adds_was_not_checked(
+        self,
+        agent_model: ChatOpenAI,
+        first: bool,
+        template: str,
+        checked: str,
+        kind: GapKind | None,
+    ) -> None:
+        state = agent_of(agent_model, **beside(first, Changing(template))).invoke(QUESTION)
+
+        verdict = verdict_of(state)
+        assert (verdict["checked"], verdict["kind"]) == (checked, kind)
+        assert verdict["run_id"] == state["conflict"]["run_id"]
+        assert state["conflict"]["checked"] == checked
+
+    def test_an_answer_with_added_text_is_not_fully_checked(self, agent_model: ChatOpenAI) -> None:
+        adding = Changing("{} It cost 5000 francs.")
+
+        with pytest.raises(UncheckedAnswerError):
+            agent_of(agent_model, inside=[adding], require="fully").invoke(QUESTION)
 
     @BOTH_ORDERS
     def test_one_that_other_middleware_wrote_was_not_checked(
