@@ -167,7 +167,8 @@ class EvidenceLabel(Record):
     @classmethod
     def _error_has_a_kind(cls, fields: Any) -> Any:
         """Add the kind of an error, which custom labelers and older runs may leave out."""
-        if not isinstance(fields, Mapping) or fields.get("error") is None:
+        # a dictionary is by far the most frequent, and is recognised faster than another mapping
+        if not isinstance(fields, (dict, Mapping)) or fields.get("error") is None:
             return fields
         if fields.get("failure") is not None:
             return fields
