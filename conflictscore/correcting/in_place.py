@@ -12,10 +12,11 @@ from conflictscore.active_content import without_active_content
 from conflictscore.answering.answer_replies import cited_documents, copied, of_the_task, unframed
 from conflictscore.answering.answerer import answerer_of
 from conflictscore.answering.json_claims import is_prose
-from conflictscore.answering.statements import telling_terms
+from conflictscore.answering.statements import telling_terms, words_beside_values
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.proposal import Correction, NewPassage, propose
-from conflictscore.errors import BudgetError, ContextWindowError, ProviderError
+from conflictscore.correcting.wording import can_stand_for
+from conflictscore.errors import BudgetError, ContextWindowError, FailureKind, ProviderError
 from conflictscore.json_answers import new_literal, said_by, value_in
 from conflictscore.loop.state import RagState, RunContext, Written, attempts_of, documents_of
 from conflictscore.loop.time_budget import spare_time
@@ -34,6 +35,7 @@ from conflictscore.records import (
 )
 from conflictscore.threads import at_once, in_time
 from conflictscore.tokens import count_tokens
+from conflictscore.values import StatedValue, all_values_in, values_in
 
 _FEW_PASSAGES = 2
 """Maximum number of passages in an answer whose only claim is assumed to answer the question.
@@ -50,6 +52,7 @@ _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 longer than the old passage."""
 _EXCERPT_CHARS = 60  # characters of a passage in a note: enough to recognise it
 _TRUTH_VALUES = ("true", "false")
+_FOREIGN_WORDS = 2  # Minimum words of a claim that its passage lacks, if another passage makes it.
 
 
 class _Dispute(NamedTuple):
@@ -202,6 +205,11 @@ def _put_in(
         context: The run's context, which specifies the form that the answer must have.
     """
     passage, is_value = dispute.passage, dispute.passage.kind == "value"
+    misplaced = (look for look in proposal.looks if _is_misplaced(look, shown_text, answer))
+    if (look := next(misplaced, None)) is not None:
+        why = f"it does not say what is disputed: “{excerpt(look.candidates[0].statement)}”"
+        refusal = {"accepted": False, "note": why, "failure": FailureKind.FAILED}
+        return change.model_copy(update=refusal)
     text = proposal.text.rstrip()
     if "\r\n" in answer:  # models always write \n, even if the answer's lines end in \r\n
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
@@ -223,6 +231,29 @@ def _put_in(
     if problem:
         return change.model_copy(update={"accepted": False, "note": problem})
     return change.model_copy(update={"after": text, "action": _action(proposal.looks)})
+
+
+def _is_misplaced(look: SecondLook, passage: str, answer: str) -> bool:
+    """Return whether a replaced claim was read from another passage than the one to be changed.
+
+    A claim may combine two sentences, of which only one gives the disputed value. A sentence that
+    refers back to the value ("in the same year") has most words of its claim.
+    """
+    if look.decision != "replace" or look.rival is None:
+        return False
+    own, rival_values = look.candidates[0].statement, values_in(look.counterpart.statement)
+    own_values = [v for v in values_in(own) if not any(v.agrees(each) for each in rival_values)]
+    disputed_values = [
+        each for each in own_values if any(can_stand_for(each, other) for other in rival_values)
+    ]
+    if not disputed_values or _has_any(disputed_values, passage):
+        return False
+    foreign = words_beside_values(own) - telling_terms(passage)
+    return len(foreign) >= _FOREIGN_WORDS and _has_any(disputed_values, answer)
+
+
+def _has_any(stated_values: Sequence[StatedValue], text: str) -> bool:
+    return any(each.agrees(own) for each in all_values_in(text) for own in stated_values)
 
 
 def _action(looks: Sequence[SecondLook]) -> RevisionAction:

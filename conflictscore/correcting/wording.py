@@ -133,7 +133,7 @@ def _differing_values(
     if len(only_in_claim) != 1 or len(only_in_rival) != 1:
         return None
     own, new = only_in_claim[0], only_in_rival[0]
-    if not _can_stand_for(own, new):
+    if not can_stand_for(own, new):
         return None
     claim_terms = words_beside_values(claim) | telling_terms(question)
     return (own, new) if words_beside_values(rival) <= claim_terms else None
@@ -143,7 +143,7 @@ def _is_among(own: StatedValue, stated_values: Sequence[StatedValue]) -> bool:
     return any(own.agrees(each) for each in stated_values)
 
 
-def _can_stand_for(own: StatedValue, new: StatedValue) -> bool:
+def can_stand_for(own: StatedValue, new: StatedValue) -> bool:
     """Return whether one value can replace another: both are dates or have the same dimension.
 
     The same year may be read as a date in one sentence and as a plain number in another. Amounts of

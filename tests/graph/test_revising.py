@@ -501,3 +501,18 @@ def test_disputed_claims_beyond_the_fourth_of_a_passage_leave_it_checked_in_part
     gaps = [g for g in state["examined"]["gaps"] if g["kind"] == "not_reconsidered"]
     assert all("only 4 claims of its passage got a second look" in gap["note"] for gap in gaps)
     assert "1871, E." in gaps[0]["note"]
+
+
+def test_a_sentence_without_the_disputed_value_is_not_replaced(
+    model: ChatOpenAI, world: RevisingWorld
+) -> None:
+    world.answer = "Dogs pay four crowns. The lamp was lit in 1871."
+    world.decomposition = (
+        "Claims:\n- Dogs pay four crowns and the lamp was lit in 1871. || Dogs pay four"
+    )
+
+    state = run(model)
+
+    assert (state["answer"], state["checked"]) == (world.answer, "partly")
+    assert "not_reconsidered" in [gap["kind"] for gap in state["examined"]["gaps"]]
+    assert any("it does not say what is disputed" in note for note in state["notes"])
