@@ -119,6 +119,12 @@ def test_a_layer_that_is_on_is_read() -> None:
     assert read(data) == "Lit in 1932.\nPainted in 1950."
 
 
+def test_another_picture_at_the_place_of_an_earlier_one_is_no_logo() -> None:
+    chart = image(72, 540, 200, 120)
+    next_chart = chart.replace("ID 7z EI", "ID z7 EI")
+    assert read(pdf(SEEN + chart, SEEN + next_chart, SEEN + chart)).count("[picture]") == 2
+
+
 def test_the_recognised_text_of_a_scan_stays_and_a_logo_makes_no_scan() -> None:
     picture = "BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI"
     scan = pdf(f"q 595 0 0 842 0 0 cm {picture} Q\n" + drawn("Lit in 1932.", before="3 Tr"))

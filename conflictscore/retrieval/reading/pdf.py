@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
@@ -57,6 +57,13 @@ their usual form.
 The first form, which Ghostscript also accepts, is replaced with the second. The replacement has the
 same length, since a PDF refers to positions by byte offset.
 """
+
+
+class _Picture(NamedTuple):
+    """The area of a picture; equal pictures at the same place of two pages have the same look."""
+
+    area: Area
+    look: int
 
 
 def read_pdf(data: bytes) -> RichText:
@@ -107,7 +114,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     pages: list[list[PageLine]] = []
     values: list[str] = []
     watermarks: list[str] = []
-    drawn: list[list[Area]] = []
+    drawn: list[list[_Picture]] = []
     for page in file:
         page_lines, marks, areas = _page_lines(page, sight, origins)
         pages.append(page_lines)
@@ -118,11 +125,12 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         values.append("\n".join(fields))
         page.close()
     texts: list[str] = []
-    logos: set[tuple[int, ...]] = set()
+    logos: set[int] = set()
     pictures_marked = 0
     for page_lines, areas in zip(without_running_heads(pages), drawn, strict=True):
-        shown = [area for area in areas if tuple(map(round, area)) not in logos]
-        logos.update(tuple(map(round, area)) for area in areas)
+        # the same picture at the same place of a later page is a logo
+        shown = [picture.area for picture in areas if picture.look not in logos]
+        logos.update(picture.look for picture in areas)
         marked = with_marks(page_lines, shown) if page_lines else page_lines
         pictures_marked += len(marked) - len(page_lines)
         texts.append("\n".join(line.text for line in marked))
@@ -235,8 +243,8 @@ def _last_word(text: str) -> str:
 
 def _page_lines(
     page: Any, sight: Sight, origins: Origins
-) -> tuple[list[PageLine], list[str], list[Area]]:
-    """Return the visible lines of a page, its watermarks, and the areas of its pictures."""
+) -> tuple[list[PageLine], list[str], list[_Picture]]:
+    """Return the visible lines of a page, its watermarks, and its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
@@ -255,7 +263,8 @@ def _page_lines(
         areas = pictures(objects.images, page_size, points)
         read_areas = [*areas, *(table.area() for table in tables)]
         areas += drawings(objects.shapes, page_size, points, read_areas)
-    return laid_out_with_grids(lines(runs, walls), tables), marks, areas
+    drawn = [_Picture(area, objects.look(area)) for area in areas]
+    return laid_out_with_grids(lines(runs, walls), tables), marks, drawn
 
 
 def _walls(tables: Sequence[Grid]) -> Walls | None:

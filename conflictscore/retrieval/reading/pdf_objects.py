@@ -7,6 +7,7 @@ import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdfium_calls import address, calls
@@ -30,6 +31,8 @@ _THIN, _SHORTEST = 3.0, 5.0
 """Maximum thickness and minimum length, in points, of a line that may belong to a table."""
 _MOST_LINES = 3_000  # Maximum number of lines kept for a page; more lines are a drawing.
 _MOST_SHAPES = 2_000  # Maximum number of other paths that are kept for a page.
+_LARGEST_COMPARED = 5_000_000
+"""Maximum size of an image, in bytes, whose content is compared; of larger ones, only the size."""
 _MARK = "[picture]"
 
 
@@ -50,6 +53,10 @@ class Area(NamedTuple):
     def height(self) -> float:
         """The height in points."""
         return self.top - self.bottom
+
+    def middle(self) -> tuple[float, float]:
+        """Return the centre."""
+        return (self.left + self.right) / 2, (self.bottom + self.top) / 2
 
     def holds(self, x: float, y: float) -> bool:
         """Whether a point lies within the area."""
@@ -89,6 +96,7 @@ class PageObjects:
         self.texts = [each for each, kind in zip(objects, kinds, strict=True) if kind == _TEXT]
         self.covered: set[int] = set()
         self.images: list[Area] = []
+        self._checksums: dict[Area, int] = {}
         self.vertical: list[Area] = []
         self.horizontal: list[Area] = []
         self.shapes: list[Shape] = []
@@ -116,6 +124,7 @@ class PageObjects:
         if (is_image or is_cover) and (area := self._area(each)):
             if is_image:
                 self.images.append(area)
+                self._checksums[area] = self._checksum(each, kind)
             if is_cover:
                 covers.append(area)
 
@@ -162,9 +171,37 @@ class PageObjects:
         )
 
     def _holds_image(self, form: int) -> bool:
+        return any(self._calls.kind(part) == _IMAGE for part in self._parts(form))
+
+    def _parts(self, form: int) -> Iterator[int]:
         count = min(self._calls.count_parts(form), _MOST_OBJECTS)
-        kinds = (self._calls.kind(self._calls.part(form, place)) for place in range(count))
-        return _IMAGE in kinds
+        return map(self._calls.part, repeat(form), range(count))
+
+    def _checksum(self, each: int, kind: int) -> int:
+        """Return a checksum of an image, or of the first image in a form."""
+        if kind == _FORM:
+            parts = (part for part in self._parts(each) if self._calls.kind(part) == _IMAGE)
+            each = next(parts, 0)
+        size = self._calls.image_bytes(each, 0, 0) if each else 0
+        if not 0 < size <= _LARGEST_COMPARED:
+            return int(size)
+        buffer = (ctypes.c_char * size)()
+        self._calls.image_bytes(each, ctypes.addressof(buffer), size)
+        return crc32(memoryview(buffer))
+
+    def look(self, area: Area) -> int:
+        """Return a number that is the same for the same picture at the same place of two pages."""
+        images = [
+            (*map(round, image), checksum)
+            for image, checksum in self._checksums.items()
+            if area.holds(*image.middle())
+        ]
+        shapes = [
+            (*map(round, shape.area), shape.points)
+            for shape in self.shapes
+            if area.holds(*shape.area.middle())
+        ]
+        return hash((*map(round, area), *sorted(images), *sorted(shapes)))
 
 
 def _is_covered(text: Area, covers: Sequence[Area]) -> bool:

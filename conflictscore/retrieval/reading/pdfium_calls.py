@@ -47,6 +47,9 @@ class Calls:
         self.kind = plain("FPDFPageObj_GetType", _INT, _ADDRESS)
         self.count_parts = plain("FPDFFormObj_CountObjects", _INT, _ADDRESS)
         self.part = plain("FPDFFormObj_GetObject", _ADDRESS, _ADDRESS, _UNSIGNED)
+        self.image_bytes = plain(
+            "FPDFImageObj_GetImageDataRaw", ctypes.c_ulong, _ADDRESS, _ADDRESS, ctypes.c_ulong
+        )
         self.draw_mode = plain("FPDFPath_GetDrawMode", _INT, _ADDRESS, _ADDRESS, _ADDRESS)
         self.count_points = plain("FPDFPath_CountSegments", _INT, _ADDRESS)
         self.count_notes = plain("FPDFPage_GetAnnotCount", _INT, _ADDRESS)
