@@ -83,6 +83,7 @@ class PageObjects:
     """
 
     def __init__(self, page: Any) -> None:
+        """Examine the objects of a page, the last painted first."""
         self._calls = calls()
         floats = (ctypes.c_float * 4)()
         self._floats = memoryview(floats).cast("B").cast("f")  # faster to read than the array
