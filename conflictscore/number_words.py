@@ -88,7 +88,7 @@ NUMBER_WORD = (
     r"|-(?:un|deux|trois|quatre|cinq|six|sept|huit|neuf)\b| (?:et|y) un| y [dtcsoqn])"
 )
 """Pattern for numbers in words, below ten thousand; magnitudes such as "million" may follow."""
-NUMBER_WORDS = frozenset(_COUNTED) - {"one"}  # "one" is mostly a pronoun
+NUMBER_WORDS = frozenset(_COUNTED) - {"one"}  # "one" is usually a pronoun
 """The words, in lower case, with which a number in words can begin."""
 
 

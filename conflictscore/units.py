@@ -18,8 +18,8 @@ MAGNITUDES: Mapping[str, float] = {
     **dict.fromkeys(("cent", "cents", "ct", "cts", "pence", "centimes", "céntimos"), 0.01),
     **dict.fromkeys(("cêntimos", "centavos", "centesimi", "rappen"), 0.01),
 }
-"""Words and letters that multiply the number before them. Coins are hundredths of a currency that
-the text seldom names: "38 cents" is "€0.38"."""
+"""Words and letters that multiply the number before them. A subunit such as "cents" is a
+hundredth of a currency that the text seldom names, so "38 cents" is equal to "€0.38"."""
 SHORT_MAGNITUDES: Mapping[str, float] = {"m": 1e6, "b": 1e9}
 """Letters that are a magnitude after an amount with a currency sign, and a unit elsewhere."""
 

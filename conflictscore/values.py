@@ -14,7 +14,7 @@ from typing import NamedTuple
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
-# Characters of a statement that are read; statements are far shorter.
+# At most this many characters of a statement are read; real statements are far shorter.
 _MOST_COMPARED = 2000
 _SAME = 1e-9  # maximum relative difference that conversion between units can cause
 _ROUNDED = 0.02

@@ -58,7 +58,7 @@ def _stems(*names: str) -> frozenset[str]:
 
 FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
 COURTESIES = _stems("courtesies", "unspaced_courtesies")
-"""Stems of words that state nothing by themselves."""
+"""Stems of words that state nothing without other words."""
 PHRASES: list[str] = _LISTS["phrases"]
 """Phrases that state nothing, in lower case."""
 REFUSALS = _stems("refusals")

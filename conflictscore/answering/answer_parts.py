@@ -22,11 +22,11 @@ class Standing(StrEnum):
 
     HEDGED = "hedged"  # Changed to give several answers from the documents.
     CHANGED = "changed"  # Changed to agree with the evidence.
-    DISPUTED = "disputed"  # Documents disagree about a claim of the part.
+    DISPUTED = "disputed"  # Documents disagree about at least one claim in the part.
     CONTRADICTED = "contradicted"  # Documents contradict a claim of the part, and none supports it.
     UNCLAIMED = "unclaimed"  # Some of the part's text is in no claim, so it was not checked.
-    UNLABELLED = "unlabelled"  # A claim of the part has no label.
-    UNCOVERED = "uncovered"  # No document mentions a claim of the part.
+    UNLABELLED = "unlabelled"  # At least one claim in the part has no label.
+    UNCOVERED = "uncovered"  # At least one claim in the part is in no document.
     SUPPORTED = "supported"  # Documents support all claims of the part, and none contradicts one.
 
 

@@ -1,8 +1,9 @@
 """Asks a model for the claims of an answer or passage (paper, section 3, step 1; Table 6).
 
-A short answer ("Yes.", "1871") is rewritten as one statement, since no document can support the
-answer by itself. A longer answer is split into claims, and the prompt includes its question. If the
-claims leave out part of the answer, the model is asked about that part once more.
+A short answer ("Yes.", "1871") is rewritten as one statement, since without its question it says
+nothing that a document could support. A longer answer is split into claims, and the prompt includes
+its question. If the claims leave out part of the answer, the model is asked about that part once
+more.
 
 Limits without a stated reason were chosen by hand.
 """

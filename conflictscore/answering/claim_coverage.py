@@ -202,7 +202,7 @@ class _Claims(NamedTuple):
 def _left_of(
     answer: str, part: Passage, claims: _Claims, near: Set[int], own: Set[int]
 ) -> UnclaimedPart | None:
-    """Return a passage with the words that its claims lack; None if they lack none."""
+    """Return a passage with the words that its claims omit; None if they omit nothing."""
     passage = answer[part.start : part.end]
     is_repeated = passage.strip() in claims.verbatim
     if is_repeated and len(own) < 2:
@@ -284,7 +284,7 @@ def _about_denials(
 def states_nothing(answer: str, question: str) -> bool:
     """Return whether an answer is only a greeting, a refusal or a question, with nothing to check.
 
-    Such an answer contains no number and no name that the question lacks. Its negations occur only
+    Every number and name in such an answer is also in the question. Its negations occur only
     in refusals, and its other words are usual in greetings, refusals and questions. An answer in
     JSON states nothing if none of its values does; a number and a boolean always state something.
     """

@@ -14,8 +14,10 @@ from conflictscore.answering.claim_terms import Terms
 
 # A letter or word with a number, such as "Q1" or "table3".
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
-_MOST_PLACES = 50  # A word in more passages than this is not used to match claims to passages.
-_FEW_CLAIMS = 2  # A word in more claims than this does not show which passage a claim is about.
+# A word that occurs in more passages than this is not used to match claims to passages.
+_MOST_PLACES = 50
+# A word that occurs in more claims than this does not show which passage a claim is about.
+_FEW_CLAIMS = 2
 
 
 class ClaimsAbout(NamedTuple):

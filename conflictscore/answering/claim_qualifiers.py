@@ -142,7 +142,7 @@ def missing_qualifiers(
 
 
 def _missing_bounds(folded: str, of_claims: Qualifiers) -> Iterator[str]:
-    """Yield the bounds next to numbers in a folded passage that are missing from its claims."""
+    """Yield each bound ("at least") that a folded passage puts on a number but its claims omit."""
     for number, phrase in enumerate(_BESIDE_A_NUMBER if _ANY_BOUND.search(folded) else []):
         if number not in of_claims.bounds and (match := phrase.search(folded)):
             yield match["before"] or match["after"]

@@ -9,7 +9,9 @@ import re
 
 from conflictscore.scripts import words_in
 
-_LOOKED_AT = 2000  # characters of the longest text that may only refuse; refusals are far shorter
+# A text longer than this many characters is never taken for a mere refusal. Real refusals are far
+# shorter.
+_LOOKED_AT = 2000
 _NEWS = r"(?:information\w*|info|details?|data|answers?|mention|evidence|idea|access)"
 # Sources that the speaker was given: "the provided documents", but not "the sources of the Danube".
 _GIVEN = (
@@ -128,8 +130,8 @@ _REFUSALS = re.compile(
 )
 """Matches words with which a speaker refuses to answer, or admits not knowing the answer.
 
-The subject of each phrase is "I" or the speaker's documents, so statements about other
-people, and about the sources of a river, do not match.
+The subject of each phrase is "I" or the speaker's documents. So statements about other people do
+not match, and neither do other senses of "source", such as the source of a river.
 """
 # Polite words at the beginning of a clause. Such words refuse nothing themselves: "Sorry, it was
 # 1931."

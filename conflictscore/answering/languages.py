@@ -20,8 +20,8 @@ class Language(NamedTuple):
     Attributes:
         common: Frequent words by which the language is recognised.
         denials: Words that deny.
-        yes: Words that mean yes by themselves, the usual one first.
-        no: Words that mean no by themselves, the usual one first.
+        yes: Words that mean yes without other words, the usual one first.
+        no: Words that mean no without other words, the usual one first.
         disagree: Beginning of a sentence that states a dispute; None if the package has no wording
             for it.
         disagree_on_year: Beginning of a sentence that states a dispute about a year.

@@ -33,7 +33,7 @@ _OF_QUESTION = (
 _SUBJECT = re.compile(
     rf"\W{{0,3}}{_ARTICLE}\s?(?:{_ADJECTIVE}\s)?(?P<noun>{_NOUN})\b(?:\s{_OF_QUESTION})?\s?"
 )
-# Verbs after which a reported statement follows.
+# Verbs that introduce a reported statement.
 _REPORTS = (
     r"(?:states?|stated|says?|said|claims?|claimed|asserts?|asserted|mentions?|mentioned|explains?"
     r"|explained|indicates?|indicated|notes?|noted|reports?|reported|suggests?|confirms?|implies"

@@ -169,5 +169,5 @@ def _runs_in_common(first: Sequence[str], second: Sequence[str]) -> Iterable[tup
 
 
 def asks_for_current(question: str) -> bool:
-    """Return whether a question asks for the current state, so newer documents are better."""
+    """Return whether a question asks about the current state, so that newer documents win."""
     return bool(_CURRENT.search(question[:_MOST_COMPARED]))

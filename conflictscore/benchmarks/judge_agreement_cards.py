@@ -12,7 +12,7 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
     """Yield a table of agreement, two tables of ratings, and tables of method differences."""
     left_out = "; ".join(f"{count:,} {reason}" for reason, count in figures.left_out.items())
     yield card_of(
-        f"Judge of {figures.name} compared with people: {one_line(judge)}",
+        f"{figures.name}'s judge compared with people: {one_line(judge)}",
         ("", "%", "95 % interval", "n"),
         [
             ("equal ratings", *_share(figures.agreement)),

@@ -277,7 +277,7 @@ def run_benchmark(
             raise InputError(f"the benchmark {benchmark} needs data, its official file")
         benchmark = open_benchmark(benchmark, data, form=form, seed=seed)
     elif data is not None or form is not None:
-        raise InputError("data and form need a benchmark's name; your own benchmark has both")
+        raise InputError("data and form apply only to a benchmark given by name")
     selected_benchmark, selection = benchmark.selected(sample, seed)
     method_names = usual_methods(selected_benchmark.offered) if methods is None else methods
     run_choices = RunSettings(

@@ -47,8 +47,8 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     Other commands can then use the recording in place of a live search, with --search
     recorded:FILE, so that every run gets the same documents.
 
-    You can stop the command at any time, and it stops by itself when the search quota is used up.
-    Run it again to resume: recorded questions are not searched again. The exit code is 1 if
+    You can stop the command at any time, and it stops automatically when the search quota is used
+    up. Run it again to resume: recorded questions are not searched again. The exit code is 1 if
     questions are left.
     """
     from rich.console import Console

@@ -86,7 +86,7 @@ def prepare(host: str, options: Mapping[str, Any], *, network: bool = True) -> t
     if network and not has_keys and not is_this_machine(host):
         raise InputError(
             f"--host {host} can be reached from other machines; give --key-file FILE, "
-            "or --no-auth to accept everybody"
+            "or --no-auth to accept requests without a key"
         )
     return () if options["key_file"] else keys
 

@@ -62,9 +62,10 @@ def validity(
 ) -> None:
     """Compare the score with people's judgements.
 
-    People and the score judge the same answers. Each sentence of an answer counts as a claim and is
-    labelled against each document; no model splits answers. For each prompt, the output shows how
-    CS-C, CS-R and simple baselines correlate with people's judgement (Spearman's rho).
+    The score and human annotators judge the same answers. Each sentence of an answer counts as a
+    claim and is labelled against each document; no model splits answers. For each prompt, the
+    output shows how CS-C, CS-R and simple baselines correlate with people's judgement (Spearman's
+    rho).
 
     Verdicts are cached, so the same command resumes an interrupted run. See
     docs/findings/validity.md.

@@ -88,7 +88,7 @@ async def write_in_place(
         return Written(tuple(changes), notes=notes if len(notes) > 1 else ())
     spans = [(change.start, change.end, change.after) for change in changes]
     if problem := _in_wrong_form(last.answer.text, spans, context):
-        # each change fits by itself, but together they do not fit, and it is unclear which one to
+        # each change fits alone, but together they do not fit, and it is unclear which one to
         # drop
         refusal = {"accepted": False, "note": problem}
         return Written(tuple(c.model_copy(update=refusal | {"after": c.before}) for c in changes))

@@ -51,7 +51,7 @@ _MOST_THINGS = 3
 # of RAMDocs, this skips 2 of the 365 documents that give an answer, and 94 of the 137 documents
 # that give none.
 _SURELY_SILENT = 0.6
-# Maximum number of documents that are queried about a claim; each takes a call. The documents with
+# At most this many documents are queried about a claim; each takes a call. The documents with
 # a label on either side come first.
 _MOST_ASKED = 12
 _ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word

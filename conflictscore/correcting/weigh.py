@@ -72,7 +72,7 @@ async def weigh(
     current = asks_for_current(question)
     if current and (newer := _newer(candidates, sides, documents_by_number)) is not None:
         return Weighing(sides=sides, by_date=True, chosen=newer, ground=Ground.NEWER)
-    if judge.model.is_local:  # such a model does not keep to the format of the reply
+    if judge.model.is_local:  # such a model does not follow the reply format
         return Weighing(sides=sides)
     render = judge.prompts.render
     grounds = [ground for ground in Ground if current or ground is not Ground.NEWER]

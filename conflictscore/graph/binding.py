@@ -1,7 +1,7 @@
 """Binds nodes to their context, makes them callable synchronously, and times them.
 
-A graph keeps the context that it was built with. A graph can therefore run on its own, or as a node
-in another graph, without needing that graph's context.
+A graph keeps the context that it was built with. A graph can therefore run independently, or as a
+node in another graph, without needing that graph's context.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ class Binding:
         """Turn a function of state and context into LangGraph's routing function.
 
         The routing function does not annotate its state, because LangGraph would evaluate all
-        annotations of that type for each route. LangGraph passes the state to it nevertheless.
+        annotations of that type for each route. LangGraph passes the state to it anyway.
         """
 
         def chosen(state: Any) -> str:

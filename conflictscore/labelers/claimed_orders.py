@@ -19,7 +19,8 @@ from conflictscore.scripts import term_sets
 from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.word_lists import FUNCTION_WORDS, NEGATIONS
 
-_LONGEST_READ = 2000  # characters; claims are single sentences
+# A claim longer than this many characters is not read, since claims are single sentences.
+_LONGEST_READ = 2000
 _CLAIM_WORDS = (
     r"(?:ids?|claims?|supports?|supported|contradicts?|contradicted|irrelevant|true|false)"
 )

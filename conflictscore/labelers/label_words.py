@@ -124,7 +124,7 @@ def _label_in(answer: Any) -> Label:
         if isinstance(answer, list) and len(answer) == 1:
             [answer] = answer
     if not isinstance(answer, str):
-        raise ValueError("its label was not a text")  # noqa: TRY004 - asked for again
+        raise ValueError("its label was not a string")  # noqa: TRY004 - asked for again
     return read_label(answer)
 
 

@@ -56,7 +56,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
     """Validate all input, and return the question and its options."""
     question: object = encodable(state.get("question", ""))
     if not isinstance(question, str):
-        raise InputError(f"the question is {type(question).__name__}, not a text")
+        raise InputError(f"the question is {type(question).__name__}, not a string")
     question = question.strip()
     options = _options_of(state)
     check_question(question, options)
@@ -70,7 +70,7 @@ def _options_of(state: RagState) -> list[str]:
         raise InputError(f"options is {type(options).__name__}, not a list of texts")
     for number, option in enumerate(options, start=1):
         if not isinstance(option, str):
-            raise InputError(f"option {number} is {type(option).__name__}, not a text")
+            raise InputError(f"option {number} is {type(option).__name__}, not a string")
     return [option.strip() for option in encodable(list(options))]
 
 
@@ -80,7 +80,7 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise InputError(f"draft_answer is {type(text).__name__}, not a text")
+        raise InputError(f"draft_answer is {type(text).__name__}, not a string")
     if not text.strip():
         raise InputError("draft_answer is empty; omit it to have the question answered")
     if not options:

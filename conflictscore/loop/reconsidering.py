@@ -46,7 +46,7 @@ def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
 
 
 def _weighing_error(change: Change) -> str | None:
-    """Return why a dispute that weighing left open lacks a ruling; None if it lacks none."""
+    """Return the error of a ruling if weighing reached no decision; None if no ruling failed."""
     undecided = (
         look.weighing
         for look in change.looks

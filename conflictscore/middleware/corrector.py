@@ -116,9 +116,10 @@ def correct_batch(
             with the row's number, before any model is called.
         model: As for :func:`correct`.
         concurrency: Number of answers to correct at once.
-        require: As for :func:`correct`. All rows are corrected first; if too little of any answer
-            was checked, the ``UncheckedAnswerError`` names these rows. To get the runs of the other
-            rows, call the function again without ``require``: verdicts are cached.
+        require: As for :func:`correct`. All rows are corrected first. Then an
+            ``UncheckedAnswerError`` names each row whose answer was not checked enough. To get the
+            runs of the other rows, call the function again without ``require``: verdicts are
+            cached.
         on_event: A function that is called with each event of the runs; the event's field ``row``
             is the number of the row, counted from 1.
         **settings: As for :func:`correct`.

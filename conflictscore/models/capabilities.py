@@ -98,7 +98,8 @@ class RequestStyle(NamedTuple):
     dropped: frozenset[str] = frozenset()
     """Parameters that the model does not accept."""
     length: str = ""
-    """Name of the parameter that limits a reply; empty for the name that the client uses."""
+    """Name of the parameter that limits the length of a reply. If empty, the client's own name for
+    it is used."""
     least_tokens: int = 0
     """The lowest reply limit that the endpoint accepts; 0 if it accepts any."""
     most_tokens: int = 0

@@ -63,7 +63,8 @@ _TELL_THE_END = frozenset(("anthropic", "deepseek", "mistralai", "ollama", "open
 """Providers whose LangChain clients always report how a complete reply ended."""
 NO_REASON = "no finish reason"
 """The reason that :func:`early_ending` returns if a reply's provider gave none."""
-_ENDING_CHARS = 60  # maximum characters of a reason to show; a server may send more
+# At most this many characters of a reason are shown; a server may send more.
+_ENDING_CHARS = 60
 
 
 def abnormal_ending(message: BaseMessage) -> str | None:

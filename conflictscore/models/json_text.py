@@ -16,7 +16,7 @@ DEPTH = 6
 BRACKETS = {"{": "}", "[": "]"}
 UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 """Maps invisible characters, which JSON does not allow outside strings, to None."""
-_RESTARTS = 16  # maximum number of unclosed brackets to skip; this keeps the time linear
+_RESTARTS = 16  # At most this many unclosed brackets are skipped, so that the time stays linear.
 _JSON_MARK = re.compile(r'["\\{}\[\]]')
 
 

@@ -117,7 +117,7 @@ def attach(model: LanguageModel, ledger: Ledger) -> LanguageModel:
     """Return the same model, with a ledger that counts its calls and enforces a budget.
 
     Calls answered from the model's cache cost nothing and do not count. If a client retries failed
-    requests by itself, as a caller's own model may, all its attempts are counted as one call.
+    requests internally, as a caller's own model may, all its attempts are counted as one call.
     """
     ledger.register(model)
     callbacks = with_handler(model.chat.callbacks, _Account(ledger, model.name))

@@ -103,7 +103,7 @@ class LoopClients:
     def __init__(
         self, settings: openai.AsyncOpenAI, new_http_client: Callable[[], httpx2.AsyncClient]
     ) -> None:
-        """``settings`` is a client whose key, address and timeouts all clients use."""
+        """All clients take their key, address and timeouts from the client ``settings``."""
         self._settings, self._new_http_client = settings, new_http_client
         self._clients: _Clients = {}
         self._lock = threading.Lock()  # every event loop runs in a thread of its own

@@ -69,7 +69,7 @@ def _plain(node: Any, seen: set[int]) -> Any:
         return [_plain(element, seen) for element in node.value]
     names = [_plain(name, seen) for name, _ in node.value]
     if not all(isinstance(name, str) for name in names) or len(names) > len(set(names)):
-        raise ValueError("it has a field twice, or a name that is not a text")
+        raise ValueError("it has a field twice, or a name that is not a string")
     return {name: _plain(part, seen) for name, (_, part) in zip(names, node.value, strict=True)}
 
 

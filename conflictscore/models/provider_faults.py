@@ -25,7 +25,7 @@ _DEPTH = 6
 object in a list.
 """
 _MOST_CAUSES = 8
-"""Maximum number of nested exceptions that are searched. Clients nest up to four."""
+"""At most this many nested exceptions are searched. Clients nest up to four."""
 _MOST_WORDS = 3
 """Maximum number of different messages shown for one error."""
 _BODY_CHARS = 20_000  # Maximum characters of an untrusted body to search.

@@ -104,7 +104,7 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Return a request that a proxy answers by itself, without contacting the endpoint.
+    """Return a request that a proxy answers without contacting the endpoint.
 
     For an ``https`` endpoint, the request asks for a tunnel, which is the first step of every call.
     For an ``http`` endpoint, the request is addressed to the proxy itself, which refuses it.

@@ -172,7 +172,10 @@ def without_reasoning(text: str, prompt: str = "") -> str:
 
 
 def _after_bare_header(text: str, prompt: str) -> str:
-    """Return the reply after channel headers without tokens: ``analysis…assistantfinal…``."""
+    """Return the reply after channel headers that have lost their special tokens.
+
+    For example, the reply follows the last header in ``analysis…assistantfinal…``.
+    """
     bare = text.lstrip()
     if (
         header := _FINAL_HEADER.match(bare)

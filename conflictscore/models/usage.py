@@ -74,7 +74,7 @@ def _count(number: object) -> int | None:
 @cache
 def _warn_once(model: str) -> None:
     _log.warning(
-        "%s reports token counts that are not non-negative integers; they count as unknown", model
+        "%s reports token counts that are negative or not integers; they count as unknown", model
     )
 
 

@@ -19,7 +19,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Number the documents, mark near-duplicates, and use the answer as the draft."""
     answer: object = state.get("answer", "")
     if not isinstance(answer, str):
-        raise InputError(f"the answer is {type(answer).__name__}, not a text")
+        raise InputError(f"the answer is {type(answer).__name__}, not a string")
     text = answer.strip()
     if not text:
         raise InputError("the answer is empty")

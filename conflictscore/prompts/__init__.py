@@ -108,11 +108,11 @@ class PromptSet:
         return self._placeholders[name]
 
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
-        """Return a copy in which each template ``name`` has the text of ``stand_in``.
+        """Return a copy in which each template named in ``aliases`` has its replacement's text.
 
         Raises:
-            ConfigurationError: The user's folder overrides a template that would no longer be read,
-                but not the template used instead.
+            ConfigurationError: The user's folder overrides a template, but not its replacement, so
+                the override would be ignored.
         """
         texts = {name: template.template for name, template in self._templates.items()}
         for name, stand_in in aliases.items():

@@ -317,7 +317,7 @@ class ConflictReport(Record):
 
     @property
     def conflicting(self) -> tuple[int, ...]:
-        """Numbers of the claims with both supporting and contradicting documents."""
+        """The ``number`` of each claim with both supporting and contradicting documents."""
         return tuple(e.claim.number for e in self.claims if e.conflicting)
 
     @property

@@ -42,7 +42,7 @@ _AMONG_COPIES = 0.05
 this minimum, a text assembled from two reports would merge them into one witness. Chosen by hand:
 two copies with one word in seven changed have about .25, and two separate reports almost 0."""
 _MOST_COMPARED = 16
-"""Maximum number of earlier copies that are compared, so that hundreds of copies do not take
+"""A text is compared with at most this many earlier copies, so that hundreds of copies do not take
 quadratic time; chosen by hand."""
 _PARTS, _LEAST_OF_PART = 4, 15
 """Number of parts into which a text is divided, and minimum number of shingles in a part; chosen by

@@ -25,7 +25,7 @@ class Vocabulary(NamedTuple):
     Attributes:
         starts: Returns the character offset at which each token of a text begins, in ascending
             order.
-        count: Returns the number of tokens that a text takes by itself.
+        count: Returns the number of tokens in a text.
     """
 
     starts: Callable[[str], list[int]]
@@ -73,7 +73,7 @@ def cut_windows(
         first = bisect_right(tokens, start) - 1
         end = tokens[min(first + size, total)]
         end = end if end == len(text) else _break_before(end, start, breaks)
-        # a passage can take more tokens by itself than as part of the whole text
+        # a separate passage can take more tokens than as part of the whole text
         while (count := vocabulary.count(text[start:end])) > size:
             end = _break_before(start + (end - start) * size // count, start, breaks)
         # a window that ends no later than its predecessor adds nothing

@@ -75,7 +75,7 @@ _LIST_KEYS = (
 """Fields in which a search tool's JSON object may contain its results, possibly nested."""
 _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource", "node", "entity")
 """Fields in which the text of a search result may be nested."""
-_DEPTH = 12  # maximum nesting depth that is searched; real results have only a few levels
+_DEPTH = 12  # Nesting is searched down to this level; real results have only a few levels.
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
 """A text with at least this many words counts as a document even if the tool's name is unknown."""

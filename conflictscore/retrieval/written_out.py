@@ -17,7 +17,7 @@ _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w
 # A field with a list at the very start, without the name of its object: "results=[".
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
 _LONGEST_WRITTEN_OUT = 100_000
-"""Maximum number of characters that are parsed, since Python's parser blocks all other threads."""
+"""At most this many characters are parsed, since Python's parser blocks all other threads."""
 
 
 def written_out(text: str) -> object:

@@ -196,7 +196,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
                         fields[documents] = documents_in_cell(fields[documents])
                     yield fields
                 else:
-                    yield f"cells: {len(cells)}, but columns: {len(header)}"
+                    yield f"the numbers of cells ({len(cells)}) and columns ({len(header)}) differ"
         except csv.Error as error:
             where = f"{path}, line {reader.line_num}"
             raise InputError(f"{where}: not comma-separated values ({error})") from None

@@ -234,7 +234,10 @@ def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagSt
         answers, contexts = [answers], [contexts]
     texts, document_lists = list(answers), list(contexts)
     if len(texts) != len(document_lists):
-        raise InputError(f"answers: {len(texts)}, but lists of documents: {len(document_lists)}")
+        raise InputError(
+            f"the numbers of answers ({len(texts)}) and lists of documents"
+            f" ({len(document_lists)}) differ"
+        )
     return [
         {"answer": text, "documents": _documents(row_documents)}
         for text, row_documents in zip(texts, document_lists, strict=True)

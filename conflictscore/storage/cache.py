@@ -175,7 +175,7 @@ def _opened(path: Path) -> SQLiteTables:
 
 def _unusable(path: Path, error: Exception) -> ConfigurationError:
     return ConfigurationError(
-        f"cache {path} cannot be used ({error}); make room there, set CONFLICTSCORE_CACHE_DIR"
+        f"cache {path} cannot be used ({error}); free up space there, set CONFLICTSCORE_CACHE_DIR"
         " to another folder, or pass --no-cache"
     )
 

@@ -130,7 +130,7 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot read or write the model file in {folder}: {error}; make room there,"
+            f"cannot read or write the model file in {folder}: {error}; free up space there,"
             " or set CONFLICTSCORE_CACHE_DIR to another folder"
         ) from error
 

@@ -27,7 +27,7 @@ def owner_only(path: str, flags: int) -> int:
 
 def remedy_for(error: OSError) -> str:
     """Return advice on what to do after a failed write, before the user tries again."""
-    return "make room there" if error.errno in _NO_ROOM else "remove the cause"
+    return "free up space there" if error.errno in _NO_ROOM else "remove the cause"
 
 
 def private_folder(path: Path) -> None:
@@ -63,5 +63,5 @@ def write_whole(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):  # the first error is the one to report
             part.unlink()
         no_room = error.errno in _NO_ROOM
-        advice = "make room there" if no_room else "give a path in a folder that exists"
+        advice = "free up space there" if no_room else "give a path in a folder that exists"
         raise InputError(f"{path}: cannot be written ({error.strerror}); {advice}") from error

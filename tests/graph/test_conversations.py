@@ -260,10 +260,10 @@ def test_a_first_answer_that_exists_already_is_scored_and_not_made_again(
         ),
         ({"history": LAMP, "documents": [{"text": " "}]}, "document 1, field text: it is empty"),
         ({"draft_answer": " "}, EMPTY_DRAFT),
-        ({"draft_answer": 1871}, "draft_answer is int, not a text$"),
-        ({"question": 1871}, "the question is int, not a text$"),
+        ({"draft_answer": 1871}, "draft_answer is int, not a string$"),
+        ({"question": 1871}, "the question is int, not a string$"),
         ({"options": "AB"}, "options is str, not a list of texts$"),
-        ({"options": ["1871", 1874]}, "option 2 is int, not a text$"),
+        ({"options": ["1871", 1874]}, "option 2 is int, not a string$"),
         ({"history": LAMP, "draft_answer": ""}, EMPTY_DRAFT),
         (
             {"draft_answer": "C", "options": OPTIONS},

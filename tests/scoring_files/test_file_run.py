@@ -315,7 +315,7 @@ def test_on_a_full_disk_the_output_stays_sound_and_the_same_command_goes_on(
     with no_room(650_000), pytest.raises(ConfigurationError) as refused:
         score(source, out, concurrency=1)
 
-    assert f"{out}: cannot be written (File too large); make room there" in str(refused.value)
+    assert f"{out}: cannot be written (File too large); free up space there" in str(refused.value)
     assert sorted(path.name for path in out.parent.glob("out*")) == ["out.jsonl.run"]
     assert score(source, out).scored_now == 0
     assert [row["conflictscore"]["row"] for row in lines(out)] == list(range(1, 13))

@@ -66,7 +66,7 @@ def test_an_answer_that_cannot_be_scored_fails_alone_and_says_why(
     assert [run.status is RunStatus.FAILED for run in scores] == [False, True, True, True, True]
     assert scores.columns()["error"] == [
         None,
-        "the answer is float, not a text",
+        "the answer is float, not a string",
         "the answer is empty",
         "document 2: int, not a string, a mapping with text, or a LangChain Document",
         "there are no documents to score the answer against",
@@ -112,7 +112,10 @@ def test_columns_of_other_names_are_named() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: score(ANSWERS, [["a"]], InstantModel()), "answers: 2, but lists of documents: 1"),
+        (
+            lambda: score(ANSWERS, [["a"]], InstantModel()),
+            r"answers \(2\) and lists of documents \(1\) differ",
+        ),
         (lambda: score(ANSWERS, CONTEXTS, InstantModel(), concurrency=0), "concurrency is 0"),
         (
             lambda: score_frame({"reply": ANSWERS}, InstantModel()),

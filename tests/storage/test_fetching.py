@@ -289,4 +289,4 @@ def test_a_cache_folder_that_cannot_be_made_is_named(
         fetch_weights(weights)
     said = str(failure.value)
     assert said.startswith(f"cannot read or write the model file in {blocker / 'models'}: ")
-    assert said.endswith("; make room there, or set CONFLICTSCORE_CACHE_DIR to another folder")
+    assert said.endswith("; free up space there, or set CONFLICTSCORE_CACHE_DIR to another folder")

@@ -124,6 +124,6 @@ def test_a_full_disk_is_not_taken_for_a_missing_folder(
     with pytest.raises(InputError, match="give a path in a folder that exists"):
         write_whole(tmp_path / "missing" / "figures.json", b"{}")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"No space left on device\); make room there"):
+    with pytest.raises(InputError, match=r"No space left on device\); free up space there"):
         write_whole(tmp_path / "figures.json", b"{}")
     assert not [*tmp_path.iterdir()]

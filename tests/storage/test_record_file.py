@@ -146,7 +146,7 @@ def test_a_disk_that_does_not_take_the_last_lines_is_told_of(
 
 @pytest.mark.parametrize(
     ("number", "remedy"),
-    [(errno.ENOSPC, "make room there"), (errno.EIO, "remove the cause")],
+    [(errno.ENOSPC, "free up space there"), (errno.EIO, "remove the cause")],
 )
 def test_a_failed_write_names_its_own_cause(
     path: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str

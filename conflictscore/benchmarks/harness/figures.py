@@ -245,7 +245,7 @@ class Figures(Record):
     def is_graded(self, measure: str) -> bool:
         """Return whether the values of a measure are numbers in [0, 1] rather than yes or no.
 
-        A measure that no method of these figures has counts as not graded.
+        A measure counts as not graded if no method in these figures has it.
         """
         return any(isinstance(m.measures.get(measure), Interval) for m in self.methods)
 

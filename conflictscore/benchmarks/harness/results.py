@@ -62,8 +62,8 @@ def results(
 ) -> list[QuestionResult]:
     """Join the records into one result for each question.
 
-    A method appears in a result once its steps have ended. Choices between options are judged here;
-    the verdicts on other answers come from the records of their grades. If a step was recorded
+    A method appears in a result once its steps have ended. Multiple-choice answers are judged here;
+    verdicts on other answers come from their grade records. If a step was recorded
     several times, a value takes precedence over an error, and a later record over an earlier one.
     The costs of all records are added up. These rules apply:
 

@@ -20,7 +20,7 @@ _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 _CORPORA = ("documents", "docs", "texts")
 """The fields in which our retrievers and those of LangChain keep a corpus."""
 _OURS = "conflictscore."
-"""The beginning of the module names of this library's own retrievers."""
+"""The module-name prefix of this library's own retrievers."""
 _DEEPEST = 4
 """Settings are recorded down to this level of nested lists and objects, which may be circular."""
 _MOST = 50

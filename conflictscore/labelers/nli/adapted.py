@@ -131,7 +131,7 @@ class AdaptedModel:
 
     def _unwritable(self, error: OSError) -> ConfigurationError:
         return ConfigurationError(
-            f"cannot unpack the model in {self.folder}: {error}; make room there, or set"
+            f"cannot unpack the model in {self.folder}: {error}; free up space there, or set"
             " CONFLICTSCORE_CACHE_DIR to another folder"
         )
 

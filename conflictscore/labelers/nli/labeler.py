@@ -30,8 +30,8 @@ CALIBRATION_FILE = "calibration.json"
 _READING = 10
 """Version of the way in which documents are read; part of the key of stored verdicts.
 
-The number is increased whenever documents are cut or presented differently, the deciding window is
-chosen differently, or verdicts change or contain more. Version 3 added probabilities, version 4
+The number is increased whenever a change affects how documents are split or presented, how the
+deciding window is chosen, or what verdicts are or contain. Version 3 added probabilities, version 4
 doubts, version 5 the handling of denials, and version 6 dates and the context of windows. Since
 version 7, an undoubted window of a long document overrules a doubtful one. Since version 8, rules
 on quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
@@ -53,7 +53,7 @@ _MANY_WINDOWS = 16
 For shorter documents, the rule did not improve the labels.
 """
 _MOST_TRIED = 8
-"""Maximum number of windows on the opposite side that are searched for traps. The search takes
+"""At most this many windows on the opposite side are searched for traps. The search takes
 time, and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
 """Number of windows that each thread reads between two checks of the remaining time."""

@@ -16,7 +16,7 @@ from conflictscore.records import Document, Label
 from conflictscore.values import StatedValue, all_values_in, values_in
 
 _MOST_CHARS = 4_000
-"""Maximum number of characters of a passage that are read. The windows, the parts of a document
+"""At most this many characters of a passage are read. The windows, the parts of a document
 that a model reads one at a time, have about 400."""
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 

@@ -50,7 +50,8 @@ sentences occur together in at least one window.
 
 # A date such as 1931-05-03.
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_LONGEST_HEADING = 80  # maximum characters; a longer line is a sentence, even if it ends in a colon
+# A line longer than this many characters is a sentence, even if it ends in a colon.
+_LONGEST_HEADING = 80
 _MARKED_HEADING = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+(\*\*|__):?$")
 _ROW = re.compile(r"\|.*\||\t")
 _RULE = re.compile(r"[\s|:+=-]+")

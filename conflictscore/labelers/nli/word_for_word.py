@@ -20,10 +20,10 @@ from conflictscore.sentences import sentence_starts
 from conflictscore.values import StatedValue, values_in
 
 _MOST_WORDS = 40
-"""Maximum number of words of a claim that is compared; longer claims are seldom repeated in
+"""A claim with more words than this is not compared, since long claims are seldom repeated in
 full."""
 _FEWEST_WORDS = 3
-"""Minimum number of words of a claim that is compared; shorter claims occur in many sentences by
+"""A claim with fewer words than this is not compared: short claims occur in many sentences by
 chance.
 """
 _VALUE = "#"

@@ -184,7 +184,7 @@ def rows_of(
 
     If text follows a closing quotation mark in a cell, that text belongs to the cell up to the next
     separator. An unclosed quotation mark would swallow the rows up to the next quotation mark, or
-    up to the end of the file. A line with an unclosed mark is therefore read as a row by itself. If
+    up to the end of the file. A line with an unclosed mark is therefore read as a separate row. If
     no other mark follows, each later line is read as a row too. A note says so.
     """
     allow_long_cells(len(text) + 1)

@@ -81,7 +81,7 @@ class _Walk:
         self._controls = {attribute(e, "id") or "": e for e in _form_parts(content)}
 
     def read(self) -> RichText:
-        """Return the document's text, its title, and notes on content without words."""
+        """Return the document's text, its title, and notes on non-text content."""
         body = child(self._content, "body", "text")
         if body is None:
             raise ValueError("it is not a text document")
@@ -318,7 +318,7 @@ def _described(frame: Element) -> str:
 # The levels of headings and lists in OpenDocument.
 _LEVELS = frozenset(map(str, range(1, 11)))
 _HIDDEN_ROW = ("collapse", "filter")
-# Objects of other programs, which have no text here.
+# Elements for objects embedded from other programs; their text is not read.
 _EMBEDDED = ("plugin", "applet", "floating-frame", "object-ole")
 _TITLE_FIELD = ":text:1.0}title"
 _LINE_ENDS = re.compile("[\n\r\x85\u2028\u2029]+")

@@ -34,7 +34,8 @@ _HYPHENS = "\x02\ufffe"
 # A hyphen that divides a word at the end of a line.
 _LINE_END = re.compile(rf"[-\u2010{_HYPHENS}](?:\n|(?<=[{_HYPHENS}]) ?)")
 _WORD = re.compile(r"\w*+")
-_LONGEST_WORD = 60  # characters read before a hyphen; bounded, so that the time stays linear
+# At most this many characters before a hyphen are read, so that the time stays linear.
+_LONGEST_WORD = 60
 _COMPOUND = re.compile(r"\b\w++-\w++")
 _WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.

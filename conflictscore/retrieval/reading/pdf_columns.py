@@ -66,7 +66,11 @@ def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
 
 
 def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """Group lines that have gaps, including lines between them that may be single-cell rows."""
+    """Group consecutive lines with gaps; any other line is yielded alone.
+
+    A line without gaps stays in the group if a line with gaps follows, since it may be a row with a
+    single cell.
+    """
     block: list[SegmentLine] = []
     for line in lines:
         if not block and len(line) == 1:

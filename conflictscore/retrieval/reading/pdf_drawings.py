@@ -13,7 +13,7 @@ _NEAR = 18.0
 _SMALLEST = 48.0
 """Minimum width and height of a drawing, in points; smaller ones are symbols and ornaments."""
 _SMALLEST_CURVE = 36.0
-"""Minimum width and height, in points, of a shape that makes a drawing by itself."""
+"""Minimum width and height, in points, of a single shape that counts as a drawing."""
 _SIDES = 5
 """Number of points in a rectangle's path; a path with more is a curve or a broken line."""
 _BARS = 3

@@ -23,9 +23,10 @@ _NEAR = 3.0
 """Maximum distance, in points, between lines that coincide."""
 _MEET = 6.0
 """Maximum distance, in points, between lines that meet; cells may have white space around them."""
-_LEAST_CELL = 8.0  # minimum in points; a narrower or lower cell has no room for text
+# A cell narrower or lower than this many points has no room for text.
+_LEAST_CELL = 8.0
 _MOST_COMPARISONS = 200_000
-"""Maximum number of pairs of lines that are compared on a page, to limit the time."""
+"""At most this many pairs of lines are compared on a page, to limit the time."""
 _MOST_COLUMNS, _MOST_ROWS = 60, 300  # with more lines, it is a drawing
 _FILLED, _FILLED_ROWS = 0.4, 0.6
 """Minimum share of a table's cells, and of its rows, that contain words; drawings have fewer."""

@@ -41,7 +41,7 @@ _NUMBER_AT_END = re.compile(r"\W*+\d{1,4}\b\W*+")
 _LARGE = 1.8
 """Minimum size of a watermark, relative to the usual text size."""
 _MOST_MARKS = 30
-"""Maximum number of large texts on a page that are examined."""
+"""At most this many large texts on a page are examined."""
 _TURNED = 0.15
 """Minimum rise of a rotated text, relative to its font size."""
 

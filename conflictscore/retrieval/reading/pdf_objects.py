@@ -15,9 +15,9 @@ from conflictscore.retrieval.reading.pdfium_calls import address, calls
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
 """pdfium's codes for object types."""
 _MOST_OBJECTS = 20_000
-"""Maximum number of objects on a page that are examined, to limit the time; chosen by hand."""
+"""At most this many objects on a page are examined, to limit the time; chosen by hand."""
 _MOST_COVERS = 50
-"""Maximum number of areas on a page that are examined because they may cover text. Each text is
+"""At most this many areas on a page are checked for text that they cover. Each text is
 compared with all of them, so the number limits the time; chosen by hand."""
 _OPAQUE = 250
 """Minimum opacity (out of 255) of an object that hides the text under it."""

@@ -48,7 +48,7 @@ _MOST_OVERLAPPING = 20
 """Maximum number of overlapping objects on a page that are removed one at a time, with a new image
 for each."""
 _MOST_COMPARED = 400
-"""Maximum number of doubtful runs on a page that are compared in pairs to find overlaps."""
+"""At most this many doubtful runs on a page are compared in pairs to find overlaps."""
 _MOST_CLIPS, _MOST_POINTS = 4, 12
 """Maximum number of clips that are examined for a text, and of points in a box-shaped clip.
 
@@ -180,7 +180,7 @@ class Sight:
 
         First, all objects are removed together. If this changes the area of a text, that text may
         still be invisible, because the change may come from an overlapping text. Each overlapping
-        text is therefore also removed by itself.
+        text is therefore also removed separately.
         """
         if self._seconds <= 0:
             self.unsure += len(runs)

@@ -330,11 +330,11 @@ class _Walk:
         self._state.ground, self._state.is_painted = number or 0, True
 
     def fill_paragraph(self, _: int | None) -> None:
-        """Note that the paragraph has a background."""
+        """Record that the paragraph has a background."""
         self._state.is_filled = True
 
     def fill_row(self, _: int | None) -> None:
-        """Note that a cell of the row has a background."""
+        """Record that a cell in the row has a background."""
         self.rows.is_filled = True
 
     def mix(self, place: int, number: int | None) -> None:

@@ -24,7 +24,9 @@ MOST_GROUPS = 1_000
 _NEAR = 20
 """Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
-_MOST_COLUMNS = 200  # maximum number of edges in a table; a hostile file may state any number
+# A table with more column edges than this is read as one without any; a hostile file may state any
+# number.
+_MOST_COLUMNS = 200
 SIGNS = {
     "tab": "\t", "line": "\n", "lbr": "\n",
     "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",

@@ -51,7 +51,8 @@ class Note(str):
 
 Notes = list[Note]
 
-_LONGEST_DESCRIPTION = 300  # Characters; programs may put whole texts into descriptions.
+# At most this many characters of a description are shown; programs may put whole texts there.
+_LONGEST_DESCRIPTION = 300
 
 
 def mark(kind: str, words: str = "") -> str:

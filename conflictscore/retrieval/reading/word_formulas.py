@@ -1,4 +1,4 @@
-"""Writes formulas of Word (OMML) on one line, with the brackets that their layout implies."""
+"""Writes Word formulas (OMML) on one line, with the brackets that their layout implies."""
 
 from collections.abc import Callable
 from xml.etree.ElementTree import Element

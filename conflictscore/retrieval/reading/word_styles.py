@@ -81,7 +81,7 @@ class Styles:
         return not any(map(has_fill, grounds))
 
     def font(self, paragraph: Element | None, run: Element | None) -> str:
-        """Return the font of a run's Latin letters; empty for the document's default font."""
+        """Return the font of a run's Latin letters; if empty, the default font is used."""
         for looks in self._looks(paragraph, run):
             fonts = child(looks, "rFonts")
             if name := attribute(fonts, "ascii") or attribute(fonts, "hAnsi"):
@@ -156,7 +156,7 @@ def _is_struck_or_tiny(looks: list[Element]) -> bool:
 
 
 def _is_blacked_out(looks: list[Element], grounds: list[Element]) -> bool:
-    """Whether a text has the colour of its own background, as in a blacked-out passage."""
+    """Whether text has the same colour as its background, as in a blacked-out passage."""
     color = (attribute(_nearest(looks, "color"), "val") or "").lower()
     if color in ("", "auto") or color in _WHITE:
         return False

@@ -80,8 +80,8 @@ async def test_records_tell_which_of_two_steps_in_one_second_is_newer(tmp_path: 
     ("wrong", "said"),
     [
         ({"benchmark": "truthfulqa"}, "truthfulqa needs data"),
-        ({"data": "q.csv"}, "data and form need a benchmark's name"),
-        ({"form": "mc2"}, "data and form need a benchmark's name"),
+        ({"data": "q.csv"}, "data and form apply only to a benchmark given by name"),
+        ({"form": "mc2"}, "data and form apply only to a benchmark given by name"),
         ({"missing": "skipp"}, "missing is 'skipp'; give fail or skip"),
         ({"methods": "rag"}, "methods is the string 'rag'; give a list of names"),
     ],

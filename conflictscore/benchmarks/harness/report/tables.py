@@ -156,7 +156,7 @@ def _measure_notes(figures: Figures, measure: str, paper: PaperFigures | None) -
 
 
 def _pairs(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
-    """Yield a table for each measure and each method with which others are compared."""
+    """Yield a table for each combination of a measure and a baseline method."""
     groups = defaultdict[tuple[str, str], list[Paired]](list)
     for pair in figures.tests:
         groups[pair.against, pair.measure].append(pair)

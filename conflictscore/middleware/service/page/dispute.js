@@ -156,5 +156,5 @@ function otherLabel(number, side, look) {
   const own = side.evidence.labels.find((label) => label.document === number);
   if (!own || own.label === "SUPPORTS") return null;
   const labels = { CONTRADICTS: "contradicts this", IRRELEVANT: "does not mention this", UNLABELLED: "has no verdict on this" };
-  return `Asked by itself, this document gave this answer. According to its label, it ${labels[own.label]}.`;
+  return `This answer was read from this document alone. According to its label, it ${labels[own.label]}.`;
 }

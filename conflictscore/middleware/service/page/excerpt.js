@@ -11,7 +11,7 @@ const LEFT_OUT = " […] ";
 
 /**
  * The part of a document around a passage, with the passage marked. If the parts of a passage are
- * far apart, only the first part is marked. A passage that is not in the text is shown by itself.
+ * far apart, only the first part is marked. A passage that is not in the text is shown alone.
  * Without a passage, the beginning of the text is shown.
  * @param {string} text The document.
  * @param {string | null} passage The passage in the document's own words, apart from white space

@@ -135,7 +135,7 @@ def plot_share(axes: "Axes", place: float, share: Proportion) -> None:
 
 
 def text_width(text: str, *, bold: bool = False) -> float:
-    """Return the width in inches that a string has in charts."""
+    """Return the width of a string in charts, in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
