@@ -155,8 +155,8 @@ def test_lists_of_other_tools_are_told_from_texts(
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("Lit.,One.,2", "the numbers of cells (3) and columns (2) differ"),
-        ("Lit.", "the numbers of cells (1) and columns (2) differ"),
+        ("Lit.,One.,2", r"the numbers of cells \(3\) and columns \(2\) differ"),
+        ("Lit.", r"the numbers of cells \(1\) and columns \(2\) differ"),
         (",One.", "field answer: it is not a string, or it is empty"),
         ("Lit.,\"['One.', 'Two.\"", "field documents: it is not a list"),
         ("Lit.,\"array(['One.', 'Two.\"", "field documents: it is not a list"),
