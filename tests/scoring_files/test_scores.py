@@ -114,7 +114,7 @@ def test_columns_of_other_names_are_named() -> None:
     [
         (
             lambda: score(ANSWERS, [["a"]], InstantModel()),
-            r"answers \(2\) and lists of documents \(1\) differ",
+            "the numbers of answers (2) and lists of documents (1) differ",
         ),
         (lambda: score(ANSWERS, CONTEXTS, InstantModel(), concurrency=0), "concurrency is 0"),
         (
