@@ -117,7 +117,9 @@ def _tallied(rivals: Rivals, passage: str, looking: Looking) -> tuple[Candidate,
         yes_no=opposite(passage, looking.question) is not None,
     )
     if looking.reader.model.is_local and looking.is_labelled_by_embedded:
-        return without_agreeing_votes(candidates, rivals.question)
+        return without_agreeing_votes(
+            candidates, rivals.question, looking.duplicates, looking.weights
+        )
     return candidates
 
 

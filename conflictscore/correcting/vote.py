@@ -108,18 +108,32 @@ def tallied(
     return tuple(candidates)
 
 
-def without_agreeing_votes(candidates: Sequence[Candidate], question: str) -> tuple[Candidate, ...]:
-    """Ignore the votes for a rival without a value of its own if all its voters support the claim.
+def without_agreeing_votes(
+    candidates: Sequence[Candidate],
+    question: str,
+    duplicates: Mapping[int, int] = {},
+    weights: Mapping[int, float] = {},
+) -> tuple[Candidate, ...]:
+    """Ignore the votes of the claim's supporters for a rival without a value of its own.
 
     A small reader rewords the claim ("thick ice on the rails made it stop"), and a small labeler
-    supports both wordings. So such a rival is probably the claim in other words.
+    supports both wordings. So such a vote is probably for the claim in other words.
     """
     claim = candidates[0]
-    for place, rival in enumerate(candidates[1:], start=1):
-        is_agreeing = {*rival.votes} <= {*claim.evidence.supports}
-        if is_agreeing and not values_beyond(rival.statement, f"{question}\n{claim.statement}"):
-            candidates = without_votes(candidates, place)
-    return tuple(candidates)
+
+    def without_supporters(rival: Candidate) -> Candidate:
+        if values_beyond(rival.statement, f"{question}\n{claim.statement}"):
+            return rival
+        votes = tuple(number for number in rival.votes if number not in claim.evidence.supports)
+        witnesses = len({duplicates.get(number, number) for number in votes})
+        update = {
+            "votes": votes,
+            "witnesses": witnesses,
+            "worth": worth(votes, duplicates, weights),
+        }
+        return rival.model_copy(update=update)
+
+    return (claim, *map(without_supporters, candidates[1:]))
 
 
 def without_votes(candidates: Sequence[Candidate], place: int) -> tuple[Candidate, ...]:

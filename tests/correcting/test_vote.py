@@ -103,12 +103,13 @@ def test_nothing_is_replaced_without_two_witnesses_and_a_lead(
     ("rival", "sides", "votes"),
     [
         ("Ice on the rails made it stop.", "+0", ()),
+        ("Ice on the rails made it stop.", "++", (2,)),
         ("A wire in the switch was broken.", "0+", (2,)),
         ("It stopped 40 minutes late.", "+0", (1,)),
     ],
-    ids=["the claim in other words", "another cause", "a value of its own"],
+    ids=["the claim in other words", "a second voter", "another cause", "a value of its own"],
 )
-def test_a_rival_that_only_documents_for_the_claim_back_is_the_claim_in_other_words(
+def test_a_document_for_the_claim_does_not_vote_for_the_claim_in_other_words(
     rival: str, sides: str, votes: tuple[int, ...]
 ) -> None:
     statements = [claim_with("+-", "It stopped because of ice."), claim_with(sides, rival)]
