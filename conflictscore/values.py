@@ -220,6 +220,14 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
     return tuple(new)
 
 
+def without_dates(text: str) -> str:
+    """Return a statement without its dates: a month is capitalised like a name, but is none."""
+    for each in reversed(values_in(text)):
+        if each.date is not None:
+            text = f"{text[: each.span[0]]}{text[each.span[1] :]}"
+    return text
+
+
 def dimensions_in(text: str) -> frozenset[str]:
     """Return the dimensions of all words in a text that can be units, even without a number."""
     words = _UNIT_WORD.findall(text.casefold())

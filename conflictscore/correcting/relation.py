@@ -37,7 +37,7 @@ from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Candidate, ClaimEvidence, Document, Label, Relation
-from conflictscore.values import values_beyond, values_in
+from conflictscore.values import values_beyond, values_in, without_dates
 
 # Maximum number of statements compared with a claim in one call. Later statements were given by
 # fewer documents, and each statement adds a passage of its document to the prompt.
@@ -209,7 +209,7 @@ def _is_of_the_thing(
     looking: Looking,
 ) -> bool:
     """Return whether a document's answer is about the claim's own thing, and holds in general."""
-    if has_longer_name(document, looking.question, own):
+    if has_longer_name(document, without_dates(looking.question), own):
         return False
     # A notice of a new limit may also say how long the limit holds.
     return says_it_replaces(document, answer.statement) or not holds_only_in_part(

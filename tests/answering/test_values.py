@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.answering.question_terms import answers_loosely, answers_question
 from conflictscore.answering.statements import answers_nothing, invented_numbers, same_answer
-from conflictscore.values import all_values_in, values_in
+from conflictscore.values import all_values_in, values_in, without_dates
 
 LONG = "How long is the Osk viaduct?"
 
@@ -206,3 +206,10 @@ def test_a_first_claim_may_leave_out_words_of_the_question_that_the_answer_lacks
 ) -> None:
     assert not answers_question(claim, question)
     assert answers_loosely(claim, question, answer or claim) is answers
+
+
+def test_dates_can_be_left_out_of_a_question() -> None:
+    assert (
+        without_dates("What failed on 3 January 2025 in Nordeck?") == "What failed on  in Nordeck?"
+    )
+    assert without_dates("How many of the 12 trams ran?") == "How many of the 12 trams ran?"
