@@ -244,12 +244,16 @@ def _is_misplaced(look: SecondLook, passage: str, answer: str) -> bool:
     own, rival_values = look.candidates[0].statement, values_in(look.counterpart.statement)
     own_values = [v for v in values_in(own) if not any(v.agrees(each) for each in rival_values)]
     disputed_values = [
-        each for each in own_values if any(can_stand_for(each, other) for other in rival_values)
+        each for each in own_values if any(_are_rivals(each, other) for other in rival_values)
     ]
     if not disputed_values or _has_any(disputed_values, passage):
         return False
     foreign = words_beside_values(own) - telling_terms(passage)
     return len(foreign) >= _FOREIGN_WORDS and _has_any(disputed_values, answer)
+
+
+def _are_rivals(own: StatedValue, other: StatedValue) -> bool:
+    return can_stand_for(own, other) and own.is_year == other.is_year
 
 
 def _has_any(stated_values: Sequence[StatedValue], text: str) -> bool:
