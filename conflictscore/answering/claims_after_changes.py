@@ -53,12 +53,12 @@ def claims_after(
     ``before`` is the answer before the changes, and ``claims`` are the claims of that answer.
     """
     own, new = (terms_of(text, names=False).of_a_place for text in (before, after))
-    gone = own - new
+    removed_terms = own - new
     real_changes = [change for change in changes if change.differs]
 
     def holds(claim: Claim) -> bool:
         is_changed = any(change.holds(claim) for change in real_changes)
-        return is_changed or gone.isdisjoint(terms_of(claim.text, names=False).of_a_place)
+        return is_changed or removed_terms.isdisjoint(terms_of(claim.text, names=False).of_a_place)
 
     return claims_in_place([*filter(holds, claims)], changes)
 

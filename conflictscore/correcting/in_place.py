@@ -205,8 +205,8 @@ def _put_in(
         context: The run's context, which specifies the form that the answer must have.
     """
     passage, is_value = dispute.passage, dispute.passage.kind == "value"
-    misplaced = (look for look in proposal.looks if _is_misplaced(look, shown_text, answer))
-    if (look := next(misplaced, None)) is not None:
+    misplaced_looks = (look for look in proposal.looks if _is_misplaced(look, shown_text, answer))
+    if (look := next(misplaced_looks, None)) is not None:
         why = f"it does not say what is disputed: “{excerpt(look.candidates[0].statement)}”"
         refusal = {"accepted": False, "note": why, "failure": FailureKind.FAILED}
         return change.model_copy(update=refusal)
@@ -244,7 +244,7 @@ def _is_misplaced(look: SecondLook, passage: str, answer: str) -> bool:
     own, rival_values = look.candidates[0].statement, values_in(look.counterpart.statement)
     own_values = [v for v in values_in(own) if not any(v.agrees(each) for each in rival_values)]
     disputed_values = [
-        each for each in own_values if any(_are_rivals(each, other) for other in rival_values)
+        each for each in own_values if any(_are_rivals(each, new) for new in rival_values)
     ]
     if not disputed_values or _has_any(disputed_values, passage):
         return False
@@ -252,8 +252,8 @@ def _is_misplaced(look: SecondLook, passage: str, answer: str) -> bool:
     return len(foreign) >= _FOREIGN_WORDS and _has_any(disputed_values, answer)
 
 
-def _are_rivals(own: StatedValue, other: StatedValue) -> bool:
-    return can_stand_for(own, other) and own.is_year == other.is_year
+def _are_rivals(own: StatedValue, rival: StatedValue) -> bool:
+    return can_stand_for(own, rival) and own.is_year == rival.is_year
 
 
 def _has_any(stated_values: Sequence[StatedValue], text: str) -> bool:
