@@ -4,6 +4,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -45,16 +46,16 @@ from conflictscore.middleware.service.refusals import (
     upstream_fault,
 )
 from conflictscore.middleware.service.requests import read_json
-from conflictscore.middleware.service.service_settings import MOST_PAIRS, ServiceSettings
+from conflictscore.middleware.service.service_settings import MOST_PAIRS
 from conflictscore.middleware.service.wire import JsonResponse
 from conflictscore.nodes.record import run_of
 from conflictscore.prompts import PromptSet, material, material_line
-from conflictscore.records import ConflictReport, Label, Run
+from conflictscore.records import ClaimEvidence, ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
 _AT_ONCE = 32  # Maximum calls at once; more would only wait for the endpoint's limit.
-_WAITS_S = 60.0  # MCP clients give up after about a minute.
+_WAITS_S = 60.0  # MCP clients give up after about a minute; nobody would read a later answer.
 _MOST_WRONG = 3  # Maximum number of invalid arguments that an error names.
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
@@ -144,6 +145,7 @@ class _Tools:
         """
         async with self._opened(call) as context:
             evidence, notes = await self._found(documents, question)
+            # the question only finds documents; scores depend on the answer and the documents alone
             start: Any = {"answer": answer, "documents": evidence}
             return _result(run_of(await build_scoring_graph(context).ainvoke(start)), notes)
 
@@ -186,6 +188,8 @@ class _Tools:
         shown_error: Exception
         try:
             async with self._gate.admit(time.monotonic() + _WAITS_S), _progress(call) as on_event:
+                # the command opens its context once; each call gets a copy with its own listener.
+                # No option of the command sets max_pairs, so the HTTP service's default applies
                 context = await in_thread(self._open)
                 yield replace(context, on_event=on_event, max_pairs=MOST_PAIRS)
                 return
@@ -212,15 +216,20 @@ class _Tools:
 @asynccontextmanager
 async def _progress(call: Context[Any]) -> AsyncIterator[OnEvent]:
     """Report a run's steps, without any of its text, to a client that requested progress."""
-    loop, reports = asyncio.get_running_loop(), list[Any]()
+    # a step calls report in the thread of its own loop, which may not be this one if a model or a
+    # retriever can only be called synchronously
+    loop, reports, lock = asyncio.get_running_loop(), list[Any](), threading.Lock()
 
     def report(event: Mapping[str, Any]) -> None:
-        steps = len(reports) + 1
-        sending = call.report_progress(steps, message=str(event["event"]))
-        reports.append(asyncio.run_coroutine_threadsafe(sending, loop))
+        with lock:  # progress must increase
+            steps = len(reports) + 1
+            sending = call.report_progress(steps, message=str(event["event"]))
+            reports.append(asyncio.run_coroutine_threadsafe(sending, loop))
 
-    yield report
-    await asyncio.gather(*map(asyncio.wrap_future, reports), return_exceptions=True)
+    try:
+        yield report
+    finally:  # no report may arrive after the reply, which may be an error
+        await asyncio.gather(*map(asyncio.wrap_future, reports), return_exceptions=True)
 
 
 def _result(run: Run, notes: Sequence[str]) -> CallToolResult:
@@ -251,9 +260,9 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
         if request.method != "POST":
             return await Response(None, 405, {"allow": "POST"})(scope, receive, send)
         try:
-            access.caller(request)
-            body = await read_body(request, ServiceSettings.max_body, lambda size: None)
-            read_json(body)
+            access.caller(request)  # all callers share one limit, so it does not matter who calls
+            body = await read_body(request, access.max_body, lambda size: None)
+            read_json(body)  # refuses deep nesting, which the server's own parser need not survive
         except ClientDisconnect:
             return None
         except RefusedError as refusal:
@@ -305,6 +314,7 @@ def _lines(run: Run) -> Iterator[str]:
     elif run.checked != "fully":
         gap = run.examined.main_gap if run.examined else None
         yield f"NOT CHECKED: {material_line(gap.note)}" if gap else "NOT CHECKED"
+    # only a scored answer has no question, and its caller has the text; correct always sets one
     if run.question is not None:
         yield f"Answer: {material(run.answer or '(none)')}"
     yield from _changes(run)
@@ -331,11 +341,21 @@ def _scores(report: ConflictReport) -> Iterator[str]:
     yield "CS-C {}, CS-R {} (0 is best).".format(*scores)
     yield f"{with_label} of {len(pairs)} pairs of claim and document have a label."
     for claim in report.claims:
-        standing = report.why_disputed(claim) or ("supported" if claim.supports else "unlabelled")
+        standing = _standing(report, claim)
         yield f"{claim.claim.number}. [{standing}] {material_line(claim.claim.text)}"
         for side in ("supports", "contradicts", "unlabelled"):
             if numbers := getattr(claim, side):
                 yield f"   {side}: {', '.join(map(str, numbers))}"
+
+
+def _standing(report: ConflictReport, claim: ClaimEvidence) -> str:
+    """Return a claim's standing by the documents that count; those with weight 0 do not."""
+    if dispute := report.why_disputed(claim):
+        return dispute
+    counted = claim.excluding_zero_weight(report.weights)
+    if counted.supports:
+        return "supported"
+    return "unsupported" if claim.labels and not counted.labels else "unlabelled"
 
 
 def _quoted(run: Run, report: ConflictReport) -> Iterator[str]:

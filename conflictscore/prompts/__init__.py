@@ -1,8 +1,9 @@
 """The templates of all prompts, in named sets with one file per template.
 
 The set ``default`` is specific to this project. The set ``paper`` follows the rules, inputs and
-output formats of Tables 6 to 18 of the paper in different words. For all other prompts, it uses the
-templates of ``default``.
+output formats of Tables 6 to 18 of the paper in different words, since the paper's sentences are
+not copied. An edit must preserve the rules, inputs and formats, not the words. For all other
+prompts, ``paper`` uses the templates of ``default``.
 
 A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). For each set,
 this package has a folder with the loop's templates. A benchmark's templates are in its folder
@@ -11,7 +12,7 @@ this package has a folder with the loop's templates. A benchmark's templates are
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -29,11 +30,12 @@ from conflictscore.records import Document
 
 __all__ = ["PROMPT_SETS", "PromptSet", "material", "material_line", "neutral", "without_invisibles"]
 
-# A template's place for one document: "<document …>$text</document>".
+# A template's place for one document, such as "<document …>Text: $text</document>".
 _DOCUMENT = re.compile(
-    r"<document\b(?P<about>[^<>]*)>(?P<text>\s*\$\{?(?P<name>\w+)\}?\s*)</document>"
+    r"<document\b(?P<about>[^<>]*)>(?P<text>(?:(?!</?document\b).)*+)</document>", re.DOTALL
 )
 # Titles and addresses come from web pages, so a page could otherwise fill a prompt with its title.
+# The number was chosen by hand, and is independent of other limits.
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
 """The named sets. The first is complete; the others take the templates that they lack from it."""
@@ -110,6 +112,9 @@ class PromptSet:
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """Return a copy in which each template named in ``aliases`` has its replacement's text.
 
+        A benchmark whose authors published prompts uses it to ask in their form. The two templates
+        must have the same placeholders, since ``render`` refuses fields that are not shown.
+
         Raises:
             ConfigurationError: The user's folder overrides a template, but not its replacement, so
                 the override would be ignored.
@@ -146,7 +151,10 @@ class PromptSet:
         if unshown := fields.keys() - self.placeholders(name):
             raise KeyError(min(unshown))
         template, documents = self._marked[name]
-        marks = {f"mark_of_{field}": mark_of(str(fields.get(field))) for field in documents}
+        marks = {
+            mark: mark_of("".join(str(fields.get(field)) for field in shown))
+            for mark, shown in documents.items()
+        }
         return template.substitute(marks, **fields)
 
     def documents(self, documents: Iterable[Document]) -> str:
@@ -164,21 +172,35 @@ class PromptSet:
         )
 
 
-def _with_marks(template: str) -> tuple[Template, frozenset[str]]:
-    """Add placeholders for ``mark_of`` to the tags around documents; return the fields marked."""
-    mark = r' mark="${mark_of_\g<name>}"'
-    text = _DOCUMENT.sub(rf"<document\g<about>{mark}>\g<text></document{mark}>", template)
-    return Template(text), frozenset(match["name"] for match in _DOCUMENT.finditer(template))
+def _with_marks(template: str) -> tuple[Template, Mapping[str, Sequence[str]]]:
+    """Add a placeholder for a mark to the tags around each document.
+
+    Returns the template and, for each of these placeholders, the fields between its tags.
+    """
+    fields_by_mark: dict[str, Sequence[str]] = {}
+
+    def marked(place: re.Match[str]) -> str:
+        fields = Template(place["text"]).get_identifiers()
+        if not fields:
+            return place[0]
+        name = f"document_mark_{len(fields_by_mark)}"
+        fields_by_mark[name] = fields
+        mark = f' mark="${{{name}}}"'
+        return f"<document{place['about']}{mark}>{place['text']}</document{mark}>"
+
+    return Template(_DOCUMENT.sub(marked, template)), fields_by_mark
 
 
 def _attribute(text: str) -> str:
-    line = material_line(text).replace('"', "'").replace("<", "\u2039")
+    line = material_line(text).replace('"', "'").replace("<", "\u2039").replace(">", "\u203a")
     return line[:_ATTRIBUTE_CHARS]
 
 
 def _read_shipped(name: str) -> Mapping[str, str]:
     package = resources.files("conflictscore")
     sets = [package / "prompts" / each for each in dict.fromkeys((PROMPT_SETS[0], name))]
+    # benchmarks may replace one another's wordings, so each set has all; the tests ensure that no
+    # two folders have a template of the same name
     benchmarks = [folder / "prompts" for folder in (package / "benchmarks").iterdir()]
     return {
         file.name.removesuffix(".txt"): file.read_text("utf-8").strip("\n")

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 from conflictscore.errors import InputError, ProviderError
 from conflictscore.loop.state import RunContext
 from conflictscore.records import Usage
-from conflictscore.scoring_files.input_rows import Source
+from conflictscore.scoring_files.input_rows import Source, unreadable
 from conflictscore.scoring_files.output import check_output, write_output
 from conflictscore.scoring_files.row_scoring import (
     LocalEngine,
@@ -195,11 +195,14 @@ class _Journal:
 
     def outcomes(self) -> Iterator[Outcome]:
         """Yield the outcomes of all finished rows, ordered by row."""
-        with self._path.open("rb") as file:
-            for row in sorted(self.starts):
-                file.seek(self.starts[row])
-                outcome: Outcome = json.loads(file.readline())
-                yield outcome
+        try:
+            with self._path.open("rb") as file:
+                for row in sorted(self.starts):
+                    file.seek(self.starts[row])
+                    outcome: Outcome = json.loads(file.readline())
+                    yield outcome
+        except OSError as error:
+            raise unreadable(self._path, error) from None
 
     def _append(self, fields: Mapping[str, Any]) -> int:
         """Append a line, and return its byte offset."""

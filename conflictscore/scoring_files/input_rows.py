@@ -73,7 +73,7 @@ class Source:
             with self.path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise unreadable(self.path, error) from None
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows in order.
@@ -91,10 +91,11 @@ class Source:
         except UnicodeDecodeError:
             raise InputError(f"{self.path}: is not UTF-8") from None
         except OSError as error:
-            raise _unreadable(self.path, error) from None
+            raise unreadable(self.path, error) from None
 
 
-def _unreadable(path: Path, error: OSError) -> InputError:
+def unreadable(path: Path, error: OSError) -> InputError:
+    """Return the error for a file that cannot be read."""
     return InputError(f"{path}: cannot be read ({error.strerror or error})")
 
 
@@ -241,7 +242,13 @@ def parquet_file(path: Path) -> Iterator[Any]:
             f"Parquet needs pyarrow: {install_hint('bench')}, or use .jsonl files"
         ) from None
     try:
-        with parquet.ParquetFile(path) as file:
+        file = parquet.ParquetFile(path)
+    except OSError as error:  # not below, where a caller may meet errors of other files
+        raise unreadable(path, error) from None
+    except ArrowException as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error})") from None
+    try:
+        with file:
             yield file
     except ArrowException as error:
         raise InputError(f"{path}: cannot be read as Parquet ({error})") from None

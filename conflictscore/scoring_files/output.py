@@ -6,12 +6,13 @@ Limits without a stated reason were chosen by hand.
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Final
 
 from conflictscore.errors import ConfigurationError, InputError
-from conflictscore.scoring_files.input_rows import ADDED, Source, parquet_file
+from conflictscore.scoring_files.input_rows import ADDED, Source, parquet_file, unreadable
 from conflictscore.scoring_files.row_scoring import Outcome
 from conflictscore.storage.private_files import owner_only, remedy_for
 from conflictscore.storage.record_file import json_line
@@ -35,7 +36,9 @@ def check_output(out: Path, source: Source) -> None:
 
 def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
     """Write the rows of the source with their outcomes, completely or not at all."""
-    part = out.with_name(f"{out.name}.part")
+    # names that begin with OUT.run belong to this run, whose journal is locked; the name is always
+    # the same, so that a killed run leaves at most one such file
+    part = out.with_name(f"{out.name}.run.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_lines
     try:
         with open(part, "wb", opener=owner_only) as file:
@@ -49,7 +52,8 @@ def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None
             " the same command to resume"
         ) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # the first error is the one to report
+            part.unlink(missing_ok=True)
 
 
 def read_outcomes(out: Path) -> Iterator[Outcome]:
@@ -70,6 +74,7 @@ def read_outcomes(out: Path) -> Iterator[Outcome]:
 
 
 def _write_lines(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
+    # escape=False keeps text readable; json_line escapes lone surrogates
     for row, outcome in zip(source.rows(), outcomes, strict=True):
         file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
 
@@ -91,15 +96,28 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
     )
     with parquet_file(source.path) as rows:
         schema = rows.schema_arrow
-        if ADDED in schema.names:  # in this case, every row has failed
+        # task_of has failed every row then; the run still ends with an output that says so
+        if ADDED in schema.names:
             schema = schema.remove(schema.get_field_index(ADDED))
         schema = schema.append(pyarrow.field(ADDED, outcome_type))
         with parquet.ParquetWriter(file, schema) as writer:
-            for batch in rows.iter_batches(batch_size=_ROWS_A_GROUP):
+            for batch in _batches(rows, source.path):
                 cells = [_cell(outcome) for outcome in islice(outcomes, batch.num_rows)]
+                if len(cells) < batch.num_rows:
+                    raise ValueError("there are fewer outcomes than rows")
                 arrays = [batch.column(name) for name in schema.names[:-1]]
                 arrays.append(pyarrow.array(cells, outcome_type))
                 writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+            if next(outcomes, None) is not None:
+                raise ValueError("there are more outcomes than rows")
+
+
+def _batches(rows: Any, path: Path) -> Iterator[Any]:
+    """Yield the rows of the input; raise InputError, naming the input, if they cannot be read."""
+    try:
+        yield from rows.iter_batches(batch_size=_ROWS_A_GROUP)
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
 def _cell(outcome: Outcome) -> dict[str, Any]:

@@ -6,8 +6,9 @@ import asyncio
 import re
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,14 @@ from conflictscore.graph.create import run_context
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.service import ServiceSettings
 from conflictscore.middleware.service.admission import Access
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    ConflictReport,
+    EvidenceLabel,
+    Label,
+    WeightedScores,
+)
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import QUESTION, listening
 from tests.talking import Shelf
@@ -315,3 +324,91 @@ def test_bad_options_are_refused_in_one_line(
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert complaint in line
+
+
+async def test_an_answer_corrected_without_a_question_is_shown(tools: Any) -> None:
+    corrected = await call(tools, "correct", answer=ANSWER, documents=DISAGREEING)
+
+    assert corrected.content[0].text.startswith("Answer: It was lit in 1874.\n")
+
+
+def test_a_configured_size_limits_a_body(tools: Any) -> None:
+    body = {"content-type": "application/json"}
+    with served_over_http(tools, max_body=50) as address:
+        refused = httpx2.post(f"{address}/mcp", headers=body, content="x" * 51, trust_env=False)
+
+    assert refused.status_code == 413
+
+
+async def test_progress_increases_even_if_steps_end_in_two_threads() -> None:
+    from conflictscore.middleware.mcp_server import _progress
+
+    numbers: list[float] = []
+    both = threading.Barrier(2)
+
+    class Call:
+        def report_progress(self, progress: float, message: str) -> Any:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.2)  # two threads that are here at once have read the same number
+
+            async def send() -> None:
+                numbers.append(progress)
+
+            return send()
+
+    async with _progress(cast("Any", Call())) as report:
+        await asyncio.gather(*(asyncio.to_thread(report, {"event": "label"}) for _ in range(2)))
+
+    assert numbers == [1, 2]
+
+
+async def test_no_progress_is_reported_after_a_failure() -> None:
+    from conflictscore.middleware.mcp_server import _progress
+
+    sent: list[str] = []
+
+    class Call:
+        async def report_progress(self, progress: float, message: str) -> None:
+            await asyncio.sleep(0)
+            sent.append(message)
+
+    async def failing() -> None:
+        async with _progress(cast("Any", Call())) as report:
+            report({"event": "answer"})
+            raise ValueError("the step failed")
+
+    with pytest.raises(ValueError, match="the step failed"):
+        await failing()
+    assert sent == ["answer"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "standing"),
+    [
+        ([Label.CONTRADICTS], "unsupported"),
+        ([Label.SUPPORTS], "unsupported"),
+        ([Label.CONTRADICTS, Label.UNLABELLED], "unlabelled"),
+        ([Label.CONTRADICTS, Label.SUPPORTS], "supported"),
+        ([Label.CONTRADICTS, Label.IRRELEVANT], "unsupported"),
+        ([], "unlabelled"),
+    ],
+)
+def test_a_claims_standing_follows_the_documents_that_count(
+    labels: list[Label], standing: str
+) -> None:
+    from conflictscore.middleware.mcp_server import _standing
+
+    pairs = tuple(
+        EvidenceLabel(
+            claim=1,
+            document=number,
+            label=label,
+            error="no reply" if label is Label.UNLABELLED else None,
+        )
+        for number, label in enumerate(labels, 1)
+    )
+    claim = ClaimEvidence(claim=Claim(number=1, text="It was lit."), labels=pairs)
+    weighted = WeightedScores(by="table", cs_c=None, cs_r=None, weights={1: 0.0, 2: 1.0})
+    report = ConflictReport(cs_c=None, cs_r=None, coverage=None, claims=(claim,), weighted=weighted)
+
+    assert _standing(report, claim) == standing

@@ -349,3 +349,13 @@ def test_a_run_whose_input_changes_meanwhile_has_no_output_and_is_not_resumed(
     assert not out.exists()
     score(source, out.with_name("anew.jsonl"))
     assert len(lines(out.with_name("anew.jsonl"))) == 12
+
+
+def test_a_journal_that_vanishes_is_named_and_not_the_output(tmp_path: Path, out: Path) -> None:
+    class Removing(Dying):
+        def count(self, error: str | None, name: str) -> None:
+            out.with_name(f"{out.name}.run").unlink()
+
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(1)])
+    with pytest.raises(InputError, match=r"\.run: cannot be read"):
+        score(source, out, listener=Removing(99))

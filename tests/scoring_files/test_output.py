@@ -11,8 +11,10 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from conflictscore.cli import main
-from conflictscore.errors import InputError
-from conflictscore.scoring_files.output import read_outcomes
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.scoring_files.input_rows import Source
+from conflictscore.scoring_files.output import read_outcomes, write_output
+from conflictscore.scoring_files.row_scoring import Outcome
 from tests.fakes.openai_server import OpenAIServer
 from tests.scoring_files.files import answer_row, outcomes, score, write_lines
 from tests.world import DISAGREEING, World
@@ -98,3 +100,55 @@ def test_two_columns_of_one_name_are_refused_since_one_would_be_lost(tmp_path: P
 
     with pytest.raises(InputError, match="duplicate column"):
         score(tmp_path / "in.parquet", tmp_path / "out.parquet")
+
+
+def outcome_of(row: int) -> Outcome:
+    return Outcome(row=row, error="it failed", report=None, notes=[])
+
+
+def test_an_output_that_cannot_be_written_is_named_even_if_nothing_can_be_removed(
+    tmp_path: Path,
+) -> None:
+    source = Source(write_lines(tmp_path / "in.jsonl", [answer_row(1)]))
+    out = tmp_path / "in.jsonl" / "out.jsonl"  # in a file, not in a folder
+
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        write_output(source, iter([outcome_of(1)]), out)
+
+
+def test_a_users_file_named_part_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl.part").write_text("mine")
+    score(write_lines(tmp_path / "in.jsonl", [answer_row(1)]), tmp_path / "out.jsonl")
+
+    assert (tmp_path / "out.jsonl.part").read_text() == "mine"
+
+
+@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("name", ["in.parquet", "in.jsonl"])
+def test_outcomes_that_do_not_fit_the_rows_are_never_written(
+    tmp_path: Path, name: str, number: int
+) -> None:
+    make = parquet_rows if name.endswith("parquet") else write_lines
+    source = Source(make(tmp_path / name, [answer_row(row) for row in (1, 2)]))
+    out = tmp_path / f"out{source.path.suffix}"
+
+    with pytest.raises(ValueError, match=r"longer|shorter|fewer|more"):
+        write_output(source, iter([outcome_of(row + 1) for row in range(number)]), out)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("damage", ["removed", "cut"])
+def test_an_input_that_can_no_longer_be_read_is_named_and_not_the_output(
+    tmp_path: Path, damage: str
+) -> None:
+    source = Source(parquet_rows(tmp_path / "in.parquet", [answer_row(1), answer_row(2)]))
+    whole = source.path.read_bytes()
+    if damage == "removed":
+        source.path.unlink()
+    else:  # the footer stands, but the pages before it are gone
+        length = int.from_bytes(whole[-8:-4], "little") + 8
+        source.path.write_bytes(b"PAR1" + whole[-length:])
+
+    with pytest.raises(InputError) as refused:
+        write_output(source, iter([outcome_of(1), outcome_of(2)]), tmp_path / "out.parquet")
+    assert str(refused.value).startswith(f"{source.path}: cannot be read")

@@ -53,7 +53,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import ConflictReport, Document, Usage
 from conflictscore.retrieval.duplicates import mark_in_thread
 
-_ADDRESS_QUERY = re.compile(r"\?[^\s=]{1,200}=\S*")
+_ADDRESS_QUERY = re.compile(r"\?(?:[\w%]|[^\s=]{1,200}=)\S*")
 """The query string of an address in an error message."""
 _Work = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -114,7 +114,9 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
-        except* InputError as errors:  # for example, a setting is wrong or a record is damaged
+        # a wrong setting, or a damaged record, which is read outside steps; an InputError within a
+        # step is a failure of that step
+        except* InputError as errors:
             raise errors.exceptions[0] from None
         return stops[0] if stops else None
 
@@ -124,11 +126,13 @@ class Session:
         if search.value is not None:
             documents = read_value(search, DocumentsValue).documents
             request = Asked(question, documents)
+            # other methods are compared with the baseline, which is read from the step LOOP
             loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
                 request = replace(request, first=read_value(loop, LoopValue).attempts[0])
             # the methods of the loop have finished; other methods may need its first answer
             for method in map(method_of, self.methods):
+                # looks_again, as begins_with_first excludes the step LOOP, which is excluded here
                 if method.step != LOOP and (request.first or not method.looks_again):
                     await self._ask(method, request)
             await self._grades(question, documents)
@@ -176,6 +180,7 @@ class Session:
 
     async def _ask_judge(self, question: Question, text: str, judge: AnswerJudge) -> dict[str, Any]:
         model, prompts = self.answer_judge, self.context.prompts
+        # judges need a meter, but nobody reads this one: the ledger counts each model's calls
         verdicts = await judge(question, text, model=model, prompts=prompts, meter=UsageMeter())
         refuse_odd_values(verdicts, self.benchmark.graded)
         return {"verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()}}
@@ -277,14 +282,15 @@ async def _documents(context: RunContext, question: Question) -> dict[str, Any]:
         documents_given = given_documents({"documents": list(question.documents)})
         documents = await mark_in_thread(documents_given)
     elif context.retriever is None:
-        raise ValueError("a question without documents needs a retriever")
+        # a wrong setting ends the session; it would fail every such question
+        raise ConfigurationError("a question without documents needs a retriever")
     else:
         documents, notes = await find_documents(context.retriever, question.question)
     return {"documents": [document.to_json() for document in documents], "notes": notes}
 
 
 def _reason_of(failure: BaseException) -> str:
-    """Return the reason for a failure, on one line.
+    """Return the reason for a failure, on one line (``scrubbed`` joins lines).
 
     Errors of other libraries are shown without the query strings of addresses, which may contain
     keys.

@@ -39,6 +39,7 @@ class Access:
     def __init__(self, settings: ServiceSettings) -> None:
         in_file = () if settings.key_file is None else read_keys(settings.key_file)
         self.holders = (*(key_holder(key, "key") for key in settings.keys), *in_file)
+        self.max_body = settings.max_body
         self._local_only = not settings.no_auth
         self._origins = frozenset(settings.cors_origins)
 

@@ -108,6 +108,15 @@ def test_a_sample_is_half_conflict_and_a_larger_one_holds_it() -> None:
     assert balanced(groups[::-1], 20, seed=1) == small[::-1]
 
 
+@pytest.mark.parametrize(("size", "conflicts", "others"), [(1, 1, 0), (2, 1, 1), (7, 4, 3)])
+def test_an_odd_sample_is_as_large_as_was_asked(size: int, conflicts: int, others: int) -> None:
+    groups = [claim_group(str(n), (S, C) if n < 9 else (S, S)) for n in range(18)]
+
+    drawn = Counter(group.has_conflict for group in balanced(groups, size, seed=1))
+
+    assert (drawn[True], drawn[False]) == (conflicts, others)
+
+
 @pytest.mark.skipif(not LABELS.is_dir(), reason="the real labelled sets are not here")
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_sets_are_read_whole(name: str) -> None:

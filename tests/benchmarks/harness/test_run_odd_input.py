@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 
+from conflictscore.benchmarks.harness import session
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
+from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.running import run_benchmark
-from conflictscore.errors import InputError
+from conflictscore.errors import ConfigurationError, InputError
+from conflictscore.graph.create import run_context
 from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, changed, lamps, run_quiz, told
 from tests.fakes.openai_server import OpenAIServer
@@ -136,3 +140,22 @@ def test_a_run_is_not_resumed_with_another_recording_or_number_of_documents(
         with pytest.raises(InputError, match=f"other settings.*{difference}"):
             run(*other, model)
         assert run("a.jsonl", 3, model).figures.ended == 2
+
+
+@pytest.mark.parametrize("query", ["SECRET", "key=SECRET", "&key=SECRET", "%53ECRET", "a&b=SECRET"])
+async def test_a_failure_tells_no_query_string_of_an_address(query: str) -> None:
+    async def refused() -> dict[str, Any]:
+        raise OSError(f"403 for url https://search.test/find?{query} (is it down? yes)")
+
+    outcome = await session._outcome_of(refused)
+
+    assert outcome.error == "OSError: 403 for url https://search.test/find?... (is it down? yes)"
+
+
+async def test_a_missing_retriever_ends_the_session_and_fails_no_single_question() -> None:
+    question = Question(id="1", question="When was the lamp lit?")
+    with OpenAIServer(Quiz()) as server:
+        context = run_context(scripted_model(server), None, cache=False)
+    work = partial(session._documents, context, question)
+    with pytest.raises(ConfigurationError, match="needs a retriever"):
+        await session._outcome_of(work)
