@@ -21,14 +21,18 @@ _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encodi
 _NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
 _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
 """Matches the negation in English "isn't" and "can't" and in French "n'est"."""
+# The beginning of African names such as "N'Djamena", which is no French negation.
+_NAME_WITH_N = re.compile(r"\b[Nn]['\u2019](?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(
-    # Chinese denials, except in the words for "but", "not only", "different", "unless", "very",
-    # "Africa", "future"
-    "\u4e0d(?![\u8fc7\u904e\u4ec5\u50c5\u4f46\u540c\u65ad\u65b7\u4e45\u5c11])|\u6ca1|\u6c92"
-    "|\u65e0(?!\u8bba)|\u7121(?!\u8ad6)|\u672a(?![\u6765\u4f86])|\u975e(?![\u5e38\u6d32])|\u5426"
-    # Japanese
-    "|\u306a\u3044|\u306a\u304b\u3063|\u307e\u305b\u3093|\u305a\u306b"
+    # Chinese denials, except in the words for "but", "not only", "different", "continually",
+    # "soon", "many", "Bhutan" and "Britain"; "sink" and "flood"; "regardless" and the Japanese word
+    # for "free of charge"; "future"; "very", "Africa" and "unless"; and "whether"
+    "\u4e0d(?![\u8fc7\u904e\u4ec5\u50c5\u4f46\u540c\u65ad\u65b7\u4e45\u5c11\u4e39]|\u5217[\u98a0\u985b])"
+    "|(?<![\u6c89\u6df9])[\u6ca1\u6c92]|\u65e0(?!\u8bba)|\u7121(?![\u8ad6\u6599])"
+    "|\u672a(?![\u6765\u4f86])|(?<!\u9664)\u975e(?![\u5e38\u6d32])|(?<![\u662f\u80fd\u53ef])\u5426"
+    # Japanese, except in the words for "few" and "dangerous"
+    "|(?<![\u5c11\u5371])\u306a(?:\u3044|\u304b\u3063)|\u307e\u305b\u3093|\u305a\u306b"
     # Korean, Thai, Burmese
     "|\uc54a|\uc5c6|\uc544\ub2c8|\ubabb\ud558|\uae08\uc9c0|\u0e44\u0e21\u0e48|\u0e2b\u0e49\u0e32\u0e21"
     "|\u1019\u101f\u102f\u1010\u103a|\u1019\u101b\u103e\u102d"
@@ -79,7 +83,7 @@ AGENTS = frozenset(_LISTS["agents"].split())
 """Folded prepositions that introduce the agent of a passive sentence."""
 AUXILIARIES = frozenset(_LISTS["auxiliaries"].split())
 """Folded auxiliaries that stand between a subject and an object in some languages."""
-# Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are stemmed.
+# Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are folded.
 YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
 """Stems of words that mean yes."""
 IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
@@ -87,6 +91,7 @@ IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in
 HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]
 """For each meaning, folded words that hedge a statement, and words of an answer that justify such a
 hedge in a claim."""
+# A hedge limits a statement as "only" does: a claim without it says more than the answer.
 _LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ in HEDGES)]
 LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
 """Folded words that limit a statement, such as "only", each with the index of its meaning."""
@@ -99,7 +104,7 @@ NEGATIONS = _NEGATIONS
 
 def negations_in(text: str) -> frozenset[str]:
     """Return the words of denial in a text; empty if there are none."""
-    folded = fold(text)
+    folded = fold(_NAME_WITH_N.sub("", text))
     words = _NEGATIONS.intersection(_WORD.findall(folded))
-    unspaced = () if text.isascii() else _UNSPACED.findall(text)
+    unspaced = () if text.isascii() else _UNSPACED.findall(folded)
     return frozenset([*words, *_SHORTENED.findall(folded), *unspaced])

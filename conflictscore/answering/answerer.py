@@ -63,7 +63,8 @@ def announce(
     """Stream an answer as an event.
 
     If there is a guard, an answer from a later round is streamed only after the guard has judged
-    it.
+    it. The guard compares an answer with the one before it, so the first answer has none to wait
+    for.
     """
     awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:
@@ -179,7 +180,11 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """Put documents into a prompt; long ones are cut to the parts most similar to the question."""
+    """Put documents into a prompt; long ones are cut to the parts most similar to the question.
+
+    This also holds when a claim is reconsidered: the new answer has to answer the question, and the
+    prompt quotes the evidence on the claim separately.
+    """
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
     fit = fit_documents(
@@ -196,6 +201,8 @@ async def _answered(
     history: Sequence[BaseMessage],
     parameters: Mapping[str, Any] | None,
 ) -> Answer:
+    # Only benchmarks choose by probability. Their questions have no history, and call parameters
+    # such as stop words do not apply to a single letter.
     if options_to_weigh:
         return await weigh(*reader, prompt, options_to_weigh)
     endings = list[str]()
@@ -207,6 +214,7 @@ async def _answered(
         parameters=parameters,
         on_early_ending=endings.append,
     )
+    # only a readable reply reports an early ending, so there is at most one
     return answer.model_copy(update={"early_ending": endings[0]}) if endings else answer
 
 
@@ -216,7 +224,7 @@ class Reconsideration:
 
     The prompts follow Tables 13 and 16 (17 in arXiv v1). ``history`` precedes the prompt and leaves
     less room for the documents. If ``weighed`` is set, the option is chosen by the probability of
-    its letter, and no reason is given.
+    its letter, and no reason is given. ``weights`` are those of the documents, by number.
     """
 
     question: str

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from conflictscore.answering.claim_terms import Terms
 
-# A letter or word with a number, such as "Q1" or "table3".
-_LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)")
+# A letter or word with a number, such as "Q1" or "table3", with the marks and the space after it.
+_LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)(?:[.:)\]](?=\s))?\s?")
+# A word with a number in an answer, such as "Q1", "table3" or "table 3".
+_NUMBERED = re.compile(r"(?<!\w)([^\W\d_]{1,20}) ?\d{1,3}(?!\w)")
 # A word that occurs in more passages than this is not used to match claims to passages.
 _MOST_PLACES = 50
 # A word that occurs in more claims than this does not show which passage a claim is about.
@@ -56,12 +58,16 @@ def claims_about(
     about = [ClaimsAbout(set(), set()) for _ in passages]
     for index, terms in enumerate(claims):
         start, end = spans[index] or (0, 0)
+        # A claim's span may cover several passages. The one at its start is always the claim's
+        # own, even if another passage repeats its words.
         near = {*range(bisect_left(starts, start), bisect_left(starts, end))}
         words = terms.of_a_place & telling.keys()
         counts = Counter([n for word in words for n in telling[word]])
+        # Frequent words count here: half of the claim as it is written must occur in the passage.
         least = len(terms.of_a_place)
         near |= {n for n in counts if 2 * counts[n] >= min(sizes[n], least)}
         near |= _with_half_of(terms.of_a_place - asked, telling) if asked else set()
+        # Two numbers may recur by chance, such as years, so only words count here.
         near |= _with_two_of(terms.words & rare, telling)
         most = max(counts.values(), default=0)
         own = {n for n in near if counts[n] == most or starts[n] == start < end}
@@ -90,7 +96,9 @@ def _with_two_of(words: Set[str], telling: dict[str, list[int]]) -> set[int]:
 
 def _rare_words(claims: Sequence[Terms], asked: frozenset[str]) -> frozenset[str]:
     """Return the words that occur in at most two claims, except names and words of the question."""
-    counts = Counter([word for terms in claims for word in terms.words - terms.names - asked])
+    # A word may be a name in only one claim, since a capital at the start of a sentence marks none.
+    ignored = asked.union(*(terms.names for terms in claims))
+    counts = Counter([word for terms in claims for word in terms.words - ignored])
     return frozenset([word for word, count in counts.items() if count <= _FEW_CLAIMS])
 
 
@@ -114,15 +122,15 @@ def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]
 def without_labels(claims: Sequence[str], answer: str) -> list[str]:
     """Remove numbered labels from claims: the same word in each claim, with an increasing number.
 
-    Some models write "Fact F1 …", "Fact F2 …". If the answer itself uses the word with a number, as
-    in the name of a road or room, the word is not a label.
+    Some models write "F1: …", "F2: …". If the answer itself uses the word with a number, as in the
+    name of a road or room, the word is not a label.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:
         return list(claims)
     counting = {
         word
-        for word in labels[0].keys() - {match[1] for match in _LABEL.finditer(answer)}
+        for word in labels[0].keys() - set(_NUMBERED.findall(answer))
         if all(word in of_claim for of_claim in labels)
         and all(int(a[word]) < int(b[word]) for a, b in pairwise(labels))
     }

@@ -57,6 +57,8 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     texts = [first]
     most_chars = len(document.text)
     while rest.strip():
+        # The first parts in document order are no likelier to hold the decisive line than any
+        # others, so a document that stays cut costs one call instead of four.
         if len(texts) == MOST_PARTS or len(rest) > most_chars:
             return Parts((first,), cut=True)
         fitted = fit(document.model_copy(update={"text": rest}), None)
@@ -84,20 +86,24 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
 
     The result is the side that the parts take. If the parts take both sides, the judge is asked
     again about the text around its quotations. If the judge then takes no side, the part with the
-    highest score decides; on a tie, the part nearest to the claim does. If any part has no label,
-    the document has no label.
+    highest score decides, and a label without a score counts as 0. On a tie, the earliest of the
+    parts in ``labels`` does: the nearest, or else the one that stands first in the document. If any
+    part has no label, the document has no label.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
-    if unread is not None:
+    if unread is not None:  # the unread part might have taken the other side
         return unread
     sided = [label for label in labels if label.label in _SIDES]
     if len({label.label for label in sided}) < 2:
         return next(iter(sided), first)
+    # The judges that return only a letter quote nothing, so they are not asked again.
     snippets = [label.snippet for label in sided if label.snippet]
     again = await ask_again(snippets) if snippets else None
     if again is not None and again.label in _SIDES:
         return again
+    # The judge may see too little around the quotations to take a side, while each part was read as
+    # a whole. So the parts' own labels decide.
     return max(sided, key=lambda label: label.score or 0)
 
 

@@ -8,7 +8,7 @@ from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.relation import is_the_claim_reworded, read_relations
 from conflictscore.correcting.telling import hedged, told_evidence
-from conflictscore.correcting.things import has_longer_name, told_apart
+from conflictscore.correcting.things import has_longer_name, names_in, things_in, told_apart
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
 from conflictscore.records import (
@@ -227,6 +227,67 @@ def test_a_document_whose_thing_has_a_longer_name_is_about_another_thing(
     question = "How fast is the Kite e-scooter?"
     for others in ([other], [other, other]):
         assert has_longer_name(document, question, others) is longer
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "longer"),
+    [
+        ("What is the Kite's top speed?", "The Kite Pro reaches 25 km/h.", True),
+        ("What is the Kite\u2019s top speed?", "The Kite reaches 25 km/h.", False),
+        ("Osk County Hall was built when?", "Osk County Hall Annex was built in 1931.", True),
+        ("Kite's top speed is what?", "The Kite Pro reaches 25 km/h.", True),
+        ("When was it built?", "When Finished: 1931.", False),
+        ("Describe the Kite.", "The Kite Pro reaches 25 km/h.", True),
+        ("How fast is the Kite?", "KITE PRO: it reaches 25 km/h.", True),
+        ("How fast is the Kite?", "KITE: it reaches 25 km/h.", False),
+        ("How fast is the Kite?", "Kite Ötzi reaches 25 km/h.", True),
+    ],
+)
+def test_the_name_in_a_question_may_be_first_or_a_possessive(
+    question: str, text: str, longer: bool
+) -> None:
+    [document] = documents_with(text)
+
+    assert has_longer_name(document, question, ()) is longer
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("the Kite's top speed", ("Kite",)),
+        ("a church in Saint Étienne", ("Saint Étienne",)),
+        ("Does Osk County Hall open?", ("Osk County Hall",)),
+        ("a book by Łukasz Nowak", ("Łukasz Nowak",)),
+        ("Где стоит Новый Мост?", ("Новый Мост",)),
+        ("it stands in Dallas. The Kite flew.", ("The Kite", "Dallas")),
+        ("the port of St. Malo", ("St. Malo",)),
+        ("the port of La Paz", ("La Paz",)),
+        ("the iPhone 15", ("iPhone 15",)),
+        ("5 \u00d7 8", ()),
+        ("from Rome to Oslo or Bonn", ("Rome", "Oslo", "Bonn")),
+    ],
+)
+def test_names_are_read_whole_and_end_with_their_sentence(
+    text: str, names: tuple[str, ...]
+) -> None:
+    assert names_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "described"),
+    [
+        ("Kite (album) sold well.", ["album"]),
+        ("Redkite (album) sold well.", []),
+        ("World Fund (WF) was started in 1950.", []),
+        ("Kite (disambiguation)", []),
+    ],
+)
+def test_initials_and_parts_of_other_words_describe_nothing(
+    text: str, described: list[str]
+) -> None:
+    assert [thing.words for thing in things_in(text, "the Kite's sales and the World Fund")] == (
+        described
+    )
 
 
 @pytest.mark.parametrize(

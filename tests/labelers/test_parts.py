@@ -4,7 +4,7 @@ import pytest
 
 from conflictscore.errors import ProviderError
 from conflictscore.labelers import make_labeler
-from conflictscore.labelers.parts import MOST_PARTS
+from conflictscore.labelers.parts import MOST_PARTS, label_of_parts
 from conflictscore.models import UsageMeter
 from conflictscore.records import EvidenceLabel, Label
 from tests.batches import batch_reply
@@ -110,3 +110,22 @@ async def test_where_parts_take_both_sides_the_judge_sees_what_it_quoted_togethe
 async def test_a_document_with_an_unreadable_part_has_no_label(labeler: str) -> None:
     with pytest.raises(ProviderError):
         await judged(labeler, NEAR + FOG + FAR, Reader(fails_on=FAR))
+
+
+@pytest.mark.parametrize(
+    ("scores", "deciding"),
+    [((0.6, 0.9), 1), ((0.9, 0.6), 0), ((0.8, 0.8), 0), ((None, None), 0), ((None, 0.1), 1)],
+)
+async def test_without_quotations_the_highest_score_or_the_earliest_part_decides(
+    scores: tuple[float | None, float | None], deciding: int
+) -> None:
+    sides = (Label.SUPPORTS, Label.CONTRADICTS)
+    labels = [
+        EvidenceLabel(claim=1, document=1, label=side, score=score)
+        for side, score in zip(sides, scores, strict=True)
+    ]
+
+    async def never(_: object) -> EvidenceLabel:
+        raise AssertionError("nothing was quoted")
+
+    assert await label_of_parts(labels, never) is labels[deciding]
