@@ -115,7 +115,10 @@ def test_a_client_that_does_not_wait_for_responses_gets_one(
 
 
 BODY = b'{"model": "conflictscore", "messages": [{"role": "user", "content": "When?"}]}'
-CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%b"
+CHAT = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"content-length: %d\r\n\r\n%b"
+)
 
 
 @pytest.mark.parametrize("sent", [PAGE, CHAT % (len(BODY), BODY)])
