@@ -248,7 +248,7 @@ async def _with_the_rest(
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
             located_claims = _without_misread(located_claims, answer, parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
-            located_claims = _with_more(located_claims, texts, answer)
+            located_claims = with_more(located_claims, texts, answer)
             parts_left = None  # the claims have changed, so the parts must be determined again
         except (ProviderError, BudgetError) as failure:
             if not located_claims:
@@ -294,7 +294,7 @@ async def off_the_loop(compare: Callable[..., T], answer: str, *more: object) ->
     return await read_in_thread(partial(compare, answer, *more), len(answer))
 
 
-def _with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
+def with_more(located_claims: Sequence[Placed], texts: Sequence[str], answer: str) -> list[Placed]:
     """Add the claims whose text is new, and sort all claims by their place in the answer."""
     before = {text.casefold() for text, _ in located_claims}
     new = [(text, "") for text in texts if text.casefold() not in before]

@@ -10,21 +10,19 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import accumulate
 
-from conflictscore.answering.claim_asking import claims_of_passage, off_the_loop
+from conflictscore.answering.claim_asking import claims_of_passage, off_the_loop, with_more
 from conflictscore.answering.claim_coverage import UnclaimedPart, gaps_of, unclaimed_in
 from conflictscore.answering.claim_places import (
     Placed,
     claims_in_place,
     gaps_in_place,
     moved,
-    place_order,
     placed_claims,
 )
 from conflictscore.answering.claim_terms import terms_of
 from conflictscore.errors import BudgetError, ProviderError
 from conflictscore.json_answers import is_json
 from conflictscore.loop.state import Reader
-from conflictscore.markdown import place_of
 from conflictscore.records import Change, Claim, Gap
 from conflictscore.scripts import words_in
 
@@ -112,22 +110,18 @@ async def with_the_rest(
         rest = "\n\n".join(answer[part.start : part.end] for part in parts)
         try:
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
-            claims = with_more(claims, texts, answer)
+            claims = with_new_claims(claims, texts, answer)
         except (ProviderError, BudgetError) as error:
             failure = f" ({error})"
     find_gaps = partial(gaps_after, claims, changes, gaps)
     return claims, await off_the_loop(find_gaps, answer, question, failure)
 
 
-def with_more(claims: Sequence[Claim], texts: Sequence[str], answer: str) -> tuple[Claim, ...]:
+def with_new_claims(
+    claims: Sequence[Claim], texts: Sequence[str], answer: str
+) -> tuple[Claim, ...]:
     """Add claims whose text is new, each at its place in the answer."""
-    known_texts = {claim.text.casefold() for claim in claims}
-    new: list[Placed] = []
-    for text in texts:
-        if text.casefold() not in known_texts:
-            place = place_of(text, "", answer)
-            new.append((text, (place.start, place.end) if place else None))
-    return placed_claims(sorted([*_placed(claims), *new], key=place_order))
+    return placed_claims(with_more(_placed(claims), texts, answer))
 
 
 def _placed(claims: Sequence[Claim]) -> list[Placed]:

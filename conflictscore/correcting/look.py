@@ -116,7 +116,7 @@ def _tallied(rivals: Rivals, passage: str, looking: Looking) -> tuple[Candidate,
         looking.weights,
         yes_no=opposite(passage, looking.question) is not None,
     )
-    if looking.reader.model.is_local and looking.is_labelled_by_embedded:
+    if looking.is_read_by_embedded:
         return without_agreeing_votes(
             candidates, rivals.question, looking.duplicates, looking.weights
         )
@@ -151,7 +151,7 @@ async def _look_by_wording(
     Only embedded models need this. A capable judge sees the difference, and also sees whether the
     documents are about something else.
     """
-    if not (looking.judge.model.is_local and looking.is_labelled_by_embedded):
+    if not looking.is_judged_by_embedded:
         return None
     rival = await plain_rival_of(claim, passage, looking)
     if rival is None:
@@ -183,10 +183,9 @@ async def _is_corrected(
     A capable judge notices this when it compares the statements, so only embedded models are
     tested.
     """
-    if vote.kind != "keep" or vote.rival is None:
+    if vote.kind != "keep" or vote.rival is None or not looking.is_judged_by_embedded:
         return False
-    is_embedded = looking.judge.model.is_local and looking.is_labelled_by_embedded
-    return is_embedded and await is_corrected_by_dissenter(candidates, vote.rival, looking)
+    return await is_corrected_by_dissenter(candidates, vote.rival, looking)
 
 
 async def _weighing_of(
@@ -200,7 +199,7 @@ async def _weighing_of(
     """
     if vote.rival is None or vote.kind == "keep":
         return None
-    if looking.judge.model.is_local and looking.is_labelled_by_embedded:
+    if looking.is_judged_by_embedded:
         weighing = await replaced_by_document(candidates, vote.rival, looking)
         if weighing is not None:
             return weighing

@@ -51,6 +51,16 @@ class Looking:
         return bool(getattr(self.labeler, "embedded", False))
 
     @property
+    def is_read_by_embedded(self) -> bool:
+        """Whether both the reader and the labeler are embedded, so that both are small models."""
+        return self.reader.model.is_local and self.is_labelled_by_embedded
+
+    @property
+    def is_judged_by_embedded(self) -> bool:
+        """Whether both the judge and the labeler are embedded, so that both are small models."""
+        return self.judge.model.is_local and self.is_labelled_by_embedded
+
+    @property
     def documents_by_number(self) -> dict[int, Document]:
         """The documents, by number."""
         return {document.number: document for document in self.documents}

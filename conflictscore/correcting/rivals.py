@@ -313,7 +313,7 @@ def is_led_to_yes(passage: str, rival: str, looking: Looking) -> bool:
     The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
     no into a yes were wrong as often as they were correct.
     """
-    if not (looking.is_labelled_by_embedded and looking.reader.model.is_local):
+    if not looking.is_read_by_embedded:
         return False
     bare = opposite(passage, looking.question)
     if bare is not None:

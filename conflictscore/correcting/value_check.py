@@ -47,8 +47,7 @@ async def is_misread(look: SecondLook, looking: Looking) -> bool:
         ProviderError: The document could not be asked, or its answer could not be labelled.
     """
     rival, claim = look.candidates[look.rival or 0], look.candidates[0].statement
-    is_embedded = looking.reader.model.is_local and looking.is_labelled_by_embedded
-    if not is_embedded or rival.witnesses > 1:
+    if not looking.is_read_by_embedded or rival.witnesses > 1:
         return False
     own_values = values_beyond(rival.statement, f"{looking.question}\n{claim}")
     document = looking.documents_by_number.get(min(rival.votes, default=0))

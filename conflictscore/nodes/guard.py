@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conflictscore.answering.answerer import announce
-from conflictscore.answering.claims_after_changes import claims_after, gaps_after, with_more
+from conflictscore.answering.claims_after_changes import (
+    claims_after,
+    gaps_after,
+    with_new_claims,
+)
 from conflictscore.correcting.change_refusals import judge_change
 from conflictscore.correcting.in_place import excerpt, explained
 from conflictscore.loop.scoring import renumbered, report_of
@@ -79,7 +83,7 @@ def _with_only(
     text = spliced(before.answer.text, [(c.start, c.end, c.after) for c in changes])
     own = [each.claim for each in reports[0].claims]
     claims = claims_after(own, changes, before.answer.text, text)
-    claims = with_more(claims, [*_read_anew(before, now, state, text)], text)
+    claims = with_new_claims(claims, [*_read_anew(before, now, state, text)], text)
     evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
     answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
     # a restored passage has the gaps that it had before

@@ -35,11 +35,9 @@ from tests.middleware.agents import (
     call_tool,
     texts,
 )
-from tests.middleware.test_agent_stack import AtSecondAnswers
+from tests.middleware.test_agent_stack import BOTH_ORDERS, THREAD, AtSecondAnswers
 from tests.world import DISAGREEING, scripted_model
 
-BOTH_ORDERS = pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
-THREAD: Any = {"configurable": {"thread_id": "one"}}
 SECRET = "ida@light.test"
 PRIVATE = [{**each, "text": f"{each['text']} Ask {SECRET}."} for each in DISAGREEING]
 
