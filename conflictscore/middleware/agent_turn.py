@@ -321,7 +321,8 @@ class AgentTurn:
             # common in agents that also chat, so it is logged only at debug level
             note = "no tool returned documents for this question, and there is no retriever"
             return self._left(note, GapKind.NO_DOCUMENTS, logging.DEBUG)
-        note = "the last human message has no text"
+        # asked_in returns no question in both cases
+        note = "the last human message has no text, or is the chat client's own request for a title"
         return self._left(note, GapKind.NO_DOCUMENTS, logging.INFO)
 
     def _left(

@@ -118,6 +118,8 @@ def _completion_text(output: object) -> str | None:
 
 def _first_choice(output: object) -> object:
     """Return the first choice of a ``ChatCompletion``; None for anything else."""
+    if not isinstance(output, BaseModel | Mapping):  # no other type can be copied with a new answer
+        return None
     choices = _field(output, "choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if _field(first, "message") is not None else None

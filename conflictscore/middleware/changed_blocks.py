@@ -4,8 +4,9 @@ Text blocks carry citations, annotations and ids, and the model's thinking is in
 block loses its annotations only if its text has changed.
 """
 
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,13 +16,6 @@ Content = str | list[str | dict[str, Any]]
 
 _ABOUT_WORDS = ("annotations", "citations", "logprobs")
 """Fields of a block that refer to positions in its text."""
-_MOST_SENTENCES = 2000
-"""The maximum number of sentences that are compared one by one.
-
-If a longer answer differs at all, all of its text counts as changed.
-"""
-
-
 THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 """Fields that hold the model's reasoning; they are kept when an answer changes."""
 
@@ -58,24 +52,23 @@ class _Places:
     """Maps positions in a text to positions in its changed version."""
 
     def __init__(self, before: str, after: str) -> None:
-        self._after = len(after)
         old, new = _sentences(before), _sentences(after)
-        matcher = SequenceMatcher(None, old, new, autojunk=False)
-        self._kept = [(0, 0, 0)]  # start in the old text, start in the new text, length
         old_ends, new_ends = _ends(old), _ends(new)
-        for block in matcher.get_matching_blocks():
-            length = old_ends[block.a + block.size] - old_ends[block.a]
-            self._kept.append((old_ends[block.a], new_ends[block.b], length))
+        # unchanged parts: start in the old text, start in the new text, length
+        self._unchanged = [
+            (0, 0, 0),
+            *((old_ends[at], new_ends[now], len(old[at])) for at, now in _unchanged(old, new)),
+            (len(before), len(after), 0),
+        ]
+        self._ends = [start + length for start, _, length in self._unchanged]
 
     def of(self, place: int) -> int:
         """Return the new position of a character.
 
         If the character is in a changed part of the text, this is the end of that part.
         """
-        for start, now, length in self._kept:
-            if place <= start + length:
-                return now + max(0, place - start)
-        return self._after
+        start, now, _ = self._unchanged[bisect_left(self._ends, place)]
+        return now + max(0, place - start)
 
 
 def _sentences(text: str) -> list[str]:
@@ -83,14 +76,58 @@ def _sentences(text: str) -> list[str]:
 
     The white space is separate, since it may belong to the block before or after it.
     """
-    starts = sentence_starts(text)
-    if len(starts) > _MOST_SENTENCES:
-        return [text]
     parts = list[str]()
-    for start, end in pairwise([*starts, len(text)]):
+    for start, end in pairwise([*sentence_starts(text), len(text)]):
         sentence = text[start:end].rstrip()
         parts += [sentence, text[start + len(sentence) : end]]
     return [part for part in parts if part]
+
+
+def _unchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the positions, in both lists, of the parts that have not changed, in order.
+
+    Parts that occur once in each list are matched first, as far as their order is the same. Equal
+    neighbours of a match are matched too. This takes time in proportion to the length of the
+    texts; difflib would take minutes for a long answer with many changes.
+    """
+    anchors = [(-1, -1), *_same_order(_unique_matches(old, new)), (len(old), len(new))]
+    for (before, now_before), (after, now_after) in pairwise(anchors):
+        room = min(after - before, now_after - now_before) - 1
+        head = 0
+        while head < room and old[before + head + 1] == new[now_before + head + 1]:
+            head += 1
+        tail = 0
+        while tail < room - head and old[after - tail - 1] == new[now_after - tail - 1]:
+            tail += 1
+        yield from ((before + n, now_before + n) for n in range(1, head + 1))
+        yield from ((after - n, now_after - n) for n in range(tail, 0, -1))
+        if after < len(old):
+            yield after, now_after
+
+
+def _unique_matches(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of the parts that occur exactly once in each list, in the old order."""
+    old_counts, new_counts = Counter(old), Counter(new)
+    new_places = {part: place for place, part in enumerate(new)}
+    for place, part in enumerate(old):
+        if old_counts[part] == new_counts[part] == 1:
+            yield place, new_places[part]
+
+
+def _same_order(matches: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the most matches whose order is the same in both lists."""
+    lasts = list[int]()  # for each length, the earliest new position at which such a chain ends
+    chains = list[tuple[tuple[int, int], Any]]()  # for each length, its last match and the rest
+    for match in matches:
+        length = bisect_left(lasts, match[1])
+        chain = (match, chains[length - 1] if length else None)
+        lasts[length : length + 1] = [match[1]]
+        chains[length : length + 1] = [chain]
+    longest, link = list[tuple[int, int]](), chains[-1] if chains else None
+    while link is not None:
+        longest.append(link[0])
+        link = link[1]
+    return longest[::-1]
 
 
 def _ends(sentences: Sequence[str]) -> list[int]:

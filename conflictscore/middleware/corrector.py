@@ -4,6 +4,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import asyncio
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -259,13 +260,18 @@ def _opened(
     if not any(isinstance(value, BaseChatModel) for value in (model, *settings.values())):
         hashable = {name: tuple(v) if isinstance(v, list) else v for name, v in settings.items()}
         with suppress(TypeError):  # a setting is not hashable
-            return _kept_open(loop, model, *sorted(hashable.items()))
+            # a program may replace a wrong key or address in the environment, and try again
+            environment = hash(frozenset(os.environ.items()))
+            return _kept_open(loop, environment, model, *sorted(hashable.items()))
     return run_context(model, **settings)
 
 
 # a program seldom uses more than eight combinations of models and settings at a time
 @lru_cache(maxsize=8)
 def _kept_open(
-    loop: asyncio.AbstractEventLoop | None, model: Model | None, *settings: tuple[str, Any]
+    loop: asyncio.AbstractEventLoop | None,
+    environment: int,
+    model: Model | None,
+    *settings: tuple[str, Any],
 ) -> RunContext:
     return run_context(model, **dict(settings))

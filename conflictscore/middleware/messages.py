@@ -21,6 +21,7 @@ from conflictscore.retrieval.documents import MOST_OF_TOOLS
 from conflictscore.retrieval.nothing_found import lists_places
 from conflictscore.retrieval.tool_names import NAME_WORD, WRITES
 from conflictscore.retrieval.tool_results import documents_from_messages, read_messages
+from conflictscore.scripts import UNSPACED, words_in
 
 # Types of content blocks in a tool's result that contain text to check against.
 _READ_BLOCKS = frozenset({"text", "resource", "search_result"})
@@ -29,11 +30,15 @@ _NOT_TEXT = frozenset(
 )
 """Fields of a content block that hold an image, a sound or a file, or its URL."""
 _LEAST_EVIDENCE = 12
-"""A tool result with fewer words than this is usually a receipt, a time or a number."""
+"""A tool result with fewer words than this is usually a receipt, a time or a number.
+
+A lower limit would report receipts as unread evidence; a higher one would ignore short facts.
+"""
 _SHARED_TERMS = 2
-"""A short tool result with at least this number of the question's terms counts as relevant."""
+"""A short tool result with at least this number of the question's terms counts as relevant. One
+shared term is often only the name in the question, which a receipt repeats."""
 _PROSE_WORDS = 40  # a result with more words says more than that nothing was found
-_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _NOTHING_CHARS = 400  # a search that found nothing says so within this many characters
 NOTHING_FOUND = re.compile(
     r"\bno (?:\w+ ){0,4}(?:results?|matches|documents?|hits|pages?)\b"
@@ -239,15 +244,24 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
 def _is_evidence(message: ToolMessage, question: str, arguments: str) -> bool:
     """Return whether a result is more than a receipt, a number, a list or a failed search."""
     text = str(message.text)
-    words = len(text.split())
+    words = _word_count(text.split())
     if NOTHING_FOUND.search(text[:_NOTHING_CHARS]) and words < _PROSE_WORDS:
         return False
     if lists_places(text):
         return False
     if _writes(message):
-        repeated = {*_WORD.findall(arguments.casefold())}
-        words = sum(word not in repeated for word in _WORD.findall(text.casefold()))
+        repeated = {*words_in(arguments)}
+        words = _word_count([word for word in words_in(text) if word not in repeated])
     return words >= _LEAST_EVIDENCE or _speaks_of(message, question)
+
+
+def _word_count(words: Sequence[str]) -> int:
+    """Return the number of words; two characters of a script without spaces count as one word.
+
+    A Chinese sentence, for example, would otherwise be a single word and count as a receipt.
+    """
+    spaced = sum(not _UNSPACED.search(word) for word in words)
+    return spaced + len(_UNSPACED.findall("".join(words))) // 2
 
 
 def _speaks_of(message: ToolMessage, question: str) -> bool:

@@ -73,9 +73,11 @@ def abnormal_ending(message: BaseMessage) -> str | None:
     for name in _ENDING_FIELDS:
         ending = metadata.get(name)
         if ending is not None and ending != "":
-            # Gemini's client may return the text of an enum member, such as "FinishReason.STOP".
+            # Gemini's client may return the text of an enum member, such as "FinishReason.STOP" or
+            # "FINISH_REASON_STOP".
             reason = str(getattr(ending, "name", ending)).rpartition(".")[2]
-            if reason.lower().removeprefix("finish_reason_") not in _NORMAL_ENDINGS:
+            reason = re.sub(r"(?i)^finish_reason_", "", reason)
+            if reason.lower() not in _NORMAL_ENDINGS:
                 return reason
     # OpenRouter adds the original provider's reason
     native = str(metadata.get("native_finish_reason") or "")

@@ -5,15 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from json_repair import repair_json
-
 from conflictscore.models.json_text import (
     BRACKETS,
     DEPTH,
-    REPAIRABLE_CHARS,
     UNSEEN,
     bracketed,
     loads,
+    repaired,
 )
 from conflictscore.records import encodable
 
@@ -89,10 +87,13 @@ def _start_of_list(bare: str) -> int | None:
 def _repaired_texts(bare: str, start: int) -> list[str] | None:
     """Return the texts of a damaged list, or None if repairing it would lose or add letters."""
     # json-repair would complete a truncated list
-    if not _is_closed(bare) or len(bare) > REPAIRABLE_CHARS:
+    json_value = repaired(bare[start:]) if _is_closed(bare) else None
+    if json_value is None:
         return None
-    json_value = repair_json(bare[start:], return_objects=True)
-    letters = _letters(json.dumps(json_value, ensure_ascii=False))
+    try:
+        letters = _letters(json.dumps(json_value, ensure_ascii=False))
+    except RecursionError:
+        return None
     return _texts_of(json_value) if letters == _letters(bare[start:]) else None
 
 

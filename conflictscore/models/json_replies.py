@@ -14,23 +14,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from json_repair import repair_json
 from langchain_core.messages import AIMessage
 
 from conflictscore.models.json_text import (
     BRACKETS,
     DEPTH,
-    REPAIRABLE_CHARS,
     UNSEEN,
     bracketed,
     loads,
+    repaired,
 )
 from conflictscore.models.marked_replies import tagged_fields, yaml_fields
 from conflictscore.models.replies import FormlessReplyError, is_empty, reply_text
 from conflictscore.records import encodable
 
-_MOST_UNCLOSED = 50
-"""Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
 _CALL_FIELDS = {"arguments", "parameters", "args", "input", "function", "result", "output"}
 """Fields that may contain an object as text. Text in other fields may quote a document."""
 # A word before a colon, with or without quotation marks: the name of a field.
@@ -222,11 +219,8 @@ def _one_of(
 
 def _mended(body: str) -> Any:
     """Return the value that json-repair reads; None if a field of the text is repeated or lost."""
-    open_brackets = sum(map(body.count, "{[(")) - sum(map(body.count, "}])"))
-    if not body or len(body) > REPAIRABLE_CHARS or open_brackets > _MOST_UNCLOSED:
-        return None
     try:
-        json_value = loads(json.dumps(repair_json(body, return_objects=True)))
+        json_value = loads(json.dumps(repaired(body)))
     except (ValueError, RecursionError):
         return None
     names_quoted, names_written = _fields_written(body, quoted_only=True), _fields_written(body)

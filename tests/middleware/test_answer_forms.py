@@ -1,6 +1,7 @@
 """Answers inside texts, messages, mappings and models: where they are, and how they change."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,11 @@ def test_a_mapping_that_contains_itself_has_no_text() -> None:
     holder: dict[str, Any] = {}
     holder["answer"] = holder["output"] = holder
     assert answer_text(holder) is None
+
+
+def test_a_completion_of_a_type_that_cannot_be_copied_has_no_text() -> None:
+    message = SimpleNamespace(content="It was lit.")
+    assert answer_text(SimpleNamespace(choices=[SimpleNamespace(message=message)])) is None
 
 
 @pytest.mark.parametrize(

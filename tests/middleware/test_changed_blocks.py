@@ -1,5 +1,6 @@
 """The blocks of its message that a changed answer keeps."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -49,3 +50,40 @@ def test_a_text_that_is_not_the_blocks_own_goes_into_the_first() -> None:
 
 def test_a_plain_text_is_replaced() -> None:
     assert with_text("Old.", "Old.", "New.") == "New."
+
+
+def test_a_long_answer_with_many_changes_takes_steps_in_proportion_to_its_length() -> None:
+    def steps(sentences: int) -> int:
+        old = [f"Sentence {n} says so. " for n in range(sentences)]
+        new = [text if n % 2 else text.replace("says", "denies") for n, text in enumerate(old)]
+        blocks: Any = [{"type": "text", "text": text, "citations": []} for text in old]
+        lines = 0
+
+        def count(frame: Any, event: str, argument: object) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return count
+
+        sys.settrace(count)
+        try:
+            changed = with_text(blocks, "".join(old), "".join(new))
+        finally:
+            sys.settrace(None)
+        texts = [(block["text"], "citations" in block) for block in changed]  # type: ignore[index]
+        assert texts == [(text, text == before) for text, before in zip(new, old, strict=True)]
+        return lines
+
+    assert steps(400) < 5 * steps(100)
+
+
+def test_sentences_that_occur_twice_keep_their_blocks() -> None:
+    parts = ["It is so. ", "It is so. ", "It was lit in 1871. ", "It is so. ", "It is so."]
+    blocks: Any = [{"type": "text", "text": text, "citations": [n]} for n, text in enumerate(parts)]
+
+    changed = with_text(blocks, "".join(parts), "".join(parts).replace("1871", "1874"))
+
+    assert changed == [
+        *blocks[:2],
+        {"type": "text", "text": "It was lit in 1874. "},
+        *blocks[3:],
+    ]

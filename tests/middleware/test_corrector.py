@@ -83,6 +83,15 @@ def test_the_async_form_serves_several_event_loops_and_keeps_models_open(
     assert [asyncio.run(several()) for _ in range(2)] == [{CORRECTED}, {CORRECTED}]
 
 
+def test_a_key_that_is_replaced_in_the_environment_is_used_by_the_next_call(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("first", "second"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        correct(ANSWER, TEXTS, QUESTION, **options(server))
+        assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
+
+
 def test_a_batch_keeps_the_order_of_its_rows(server: OpenAIServer) -> None:
     rows: list[dict[str, Any]] = [
         {"answer": ANSWER, "documents": DISAGREEING, "question": QUESTION},

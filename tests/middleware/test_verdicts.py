@@ -235,6 +235,9 @@ class TestTurn:
     [
         ("ask_expert", "The lamp was first lit in 1874.", True),
         ("ask_expert", "I do not know.", False),
+        ("ask_expert", "这座灯塔的灯于一八七四年首次点亮,此后每晚都亮着,直到战争开始。", True),
+        ("ask_expert", "已发送给张三。", False),
+        ("save_note", "已保存:这座灯塔的灯于一八七四年首次点亮,此后每晚都亮着。", True),
         ("calculator", "1874", False),
         ("save_note", "Saved: when was the lamp first lit?", False),
     ],

@@ -22,6 +22,7 @@ from tests.models.calling import ask_json
         {"finish_reason": "length"},
         {"finish_reason": "max_tokens"},
         {"finish_reason": "MAX_TOKENS"},
+        {"finish_reason": "FINISH_REASON_MAX_TOKENS"},
         {"stop_reason": "max_tokens"},
         {"stopReason": "max_tokens"},
         {"done_reason": "length"},

@@ -194,6 +194,12 @@ def test_a_reply_without_a_list_of_texts_gives_none_or_is_refused() -> None:
             json_texts(reply)
 
 
+@pytest.mark.parametrize("reply", ["[" * 9_000 + '"a"]', '[{"claim": ' * 900 + '"a"]'])
+def test_a_list_that_is_nested_too_deep_is_refused_as_unreadable(reply: str) -> None:
+    with pytest.raises(ValueError, match="list"):
+        json_texts(reply)
+
+
 def test_lists_of_claims_by_topic_are_joined_unless_a_name_speaks_against_it() -> None:
     opened, built = "The museum opened in 1901.", "Ada Holm built it."
     assert json_texts(f'{{"Dates": ["{opened}"], "People": ["{built}"]}}') == [opened, built]

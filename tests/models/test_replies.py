@@ -184,6 +184,7 @@ def test_named_lines_are_read_in_any_dress_and_never_twice() -> None:
         ({"finish_reason": "stop", "native_finish_reason": "MAX_TOKENS"}, "MAX_TOKENS"),
         ({"finish_reason": "tool_calls"}, None),
         ({"finish_reason": "FINISH_REASON_STOP"}, None),
+        ({"finish_reason": "FINISH_REASON_MAX_TOKENS"}, "MAX_TOKENS"),
         ({"finish_reason": "eos"}, None),
         ({"finish_reason": ""}, None),
     ],

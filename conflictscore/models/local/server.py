@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 CONTEXT_WINDOW = 8192
 """Default number of tokens in prompt and reply together."""
 
+# The instructions of this package's prompts alone take more tokens.
+_LEAST_WINDOW = 256
 _HOST = Path(__file__).with_name("host.py")
 # Size of the cache of earlier prompts. A prompt that begins like one of them is read faster.
 _PROMPT_CACHE_MIB = 512
@@ -53,17 +55,17 @@ class LocalServer:
         Raises:
             ConfigurationError: The runtime is not installed, llama.cpp cannot load the file, or the
                 window has fewer than 256 tokens.
-            ProviderError: The server started but does not answer.
+            ProviderError: The process cannot be started, or its server does not answer.
         """
-        # the instructions of this package's prompts alone take more tokens
-        if context_window < 256:
-            raise ConfigurationError(f"context_window is {context_window}; give at least 256")
+        if context_window < _LEAST_WINDOW:
+            message = f"context_window is {context_window}; give at least {_LEAST_WINDOW}"
+            raise ConfigurationError(message)
         file = Path(path).resolve()
         self.model, self.api_key = file.stem, secrets.token_urlsafe(32)
         self._file, self._asked_window = file, context_window
         self._owner, self._ended = os.getpid(), False
+        self.base_url = f"{self._start(0)}/v1"
         try:
-            self.base_url = f"{self._start(0)}/v1"
             self.context_window = min(context_window, self._trained_window())
         except BaseException:
             self.close()
@@ -90,20 +92,33 @@ class LocalServer:
                 pipe.close()
 
     def _start(self, port: int) -> str:
+        """Start the process, and return the address of its server; port 0 means any free port."""
         with _log_file() as log:
-            # Spinning threads make two model servers on the same cores ten times slower.
-            environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
-            self._process = subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
+            self._process = self._new_process(log)
+            try:
+                return self._handshake(port, log)
+            except BaseException:
+                self.close()
+                raise
+
+    def _new_process(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
                 [sys.executable, "-P", str(_HOST)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=environment,
+                # Spinning threads make two model servers on the same cores ten times slower.
+                env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
                 # Signals from the terminal, such as Ctrl-C, are for the owner, who may be waiting
                 # for calls in flight.
                 start_new_session=True,
             )
-            return self._handshake(port, log)
+        except OSError as error:  # for example because memory is short
+            raise ProviderError(
+                f"no process can be started for the local model {self.model}: {error.strerror}",
+                provider="local",
+            ) from error
 
     def _keep_running(self) -> None:
         while True:
@@ -113,7 +128,7 @@ class LocalServer:
             _log.warning("the local server for %s died and is being restarted", self.model)
             try:
                 self._start(urlsplit(self.base_url).port or 0)
-            # OSError: the system can start no process, for example because memory is short
+            # OSError: the new process died while its settings were written
             except (ConflictScoreError, OSError) as error:
                 self._ended = True
                 _log.error("the local server for %s cannot be restarted: %s", self.model, error)

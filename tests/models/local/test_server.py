@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from conflictscore.errors import ConfigurationError, install_hint
+from conflictscore.errors import ConfigurationError, ProviderError, install_hint
 from conflictscore.models.local.server import LocalServer, shared_server
 from conflictscore.models.spec import open_model
 from conflictscore.prompts import PromptSet
@@ -173,6 +174,17 @@ def test_a_server_that_cannot_be_restarted_is_not_running(
         while server.running and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not server.running
+
+
+def test_a_process_that_cannot_be_started_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any, **settings: Any) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(subprocess, "Popen", fail)
+    with pytest.raises(ProviderError, match="local model small: Cannot allocate memory"):
+        LocalServer(tmp_path / "small.gguf")
 
 
 async def test_a_call_whose_server_is_killed_is_made_again(smollm2_path: Path) -> None:
