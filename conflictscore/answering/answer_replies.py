@@ -14,9 +14,11 @@ from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Answer
 
-# Models add brackets, colons, dashes and emphasis to the letter that they were asked for.
+# Models add brackets, colons, dashes and emphasis to the letter that they were asked for, as in
+# "**B.** 1969". The emphasis around a whole line is removed before this pattern is applied.
 _LETTER = re.compile(
-    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)–—-]))[.:)]?(?P<rest>.*)$"
+    r"^(?:\((?P<inner>[A-Z])\)|(?P<bare>[A-Z])(?=$|[\s.:)*_–—-]))[*_]{0,3}[.:)]?[*_]{0,3}"
+    r"(?P<rest>.*)$"
 )
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _ANSWER = re.compile(r"^[*_]{0,3}(?:answer|choice|option)[*_]{0,3}:[*_]{0,3}\s+", re.IGNORECASE)
@@ -226,8 +228,8 @@ def _option(line: str, options: Sequence[str]) -> int:
     match = _LETTER.match(_ANSWER.sub("", line).strip("*_` "))
     option = LETTERS.index(match["inner"] or match["bare"]) if match else len(options)
     if match is not None and option < len(options):
-        text = _DASH.sub("", match["rest"]).strip()
-        if not text or folded(text) == folded(material(options[option])):
+        text = _DASH.sub("", match["rest"]).strip(" \t*_")
+        if not text or folded(text) == folded(material(options[option]).strip("*_")):
             return option
     if len(options) == 2:
         raise ValueError("it was neither (A) nor (B) in the requested form")

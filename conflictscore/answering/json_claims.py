@@ -113,7 +113,7 @@ def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
         elif not _says(statement, text):
             # the model reads this message, so the beginning of the text suffices
             raise ValueError(f"line {index + 1} does not say “{text[:60]}”")
-    return [(index, text) for index, text in statements.items() if index < len(texts)]
+    return [(index, statements[index]) for index in range(len(texts)) if index in statements]
 
 
 def _says(statement: str, text: str) -> bool:

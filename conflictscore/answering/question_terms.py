@@ -19,11 +19,13 @@ _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
 _MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
 _MOST_MATCHED = 80  # Maximum number of words to compare; a comparison takes quadratic time.
 _WORD = re.compile(r"\w+")
-# Words by which a question asks for the present state.
+# Words by which a question asks for the present state. Beside a date, some of them ask for an
+# earlier state: "as of May 2019", "Was it still open in 1931?".
 _CURRENT = re.compile(
-    r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days|as of"
-    r"|up[- ]to[- ]date|most recent(?:ly)?|at the moment"
-    r"|at present|still|so far|this (?:year|month|week|season))\b",
+    r"\b(?:current(?:ly)?|latest|newest|nowadays|now|today|presently|these days"
+    r"|as of(?! (?:\w{1,12},? ){0,3}\d)|up[- ]to[- ]date|most recent(?:ly)?|at the moment"
+    r"|at present|still(?![^?\n]{0,80} (?:in|by|on|until|during) (?:\w{1,12},? ){0,3}\d)|so far"
+    r"|this (?:year|month|week|season))\b",
     re.IGNORECASE,
 )
 _KINDS_OF_ANSWER = word_set(

@@ -29,7 +29,8 @@ _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 Fit = Callable[[Document, Choose | None], Fitted]
 """A function that fits a document into a judge's prompt."""
 AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
-"""A function that asks about a document again, showing the parts around quotations from it."""
+"""A function that asks about a document again, showing the parts around quotations from it. It
+returns None if its judge never quotes."""
 
 
 class Parts(NamedTuple):
@@ -84,11 +85,12 @@ async def label_by_parts(
 async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -> EvidenceLabel:
     """Combine the labels of the parts of a document; the first part is nearest to the claim.
 
-    The result is the side that the parts take. If the parts take both sides, the judge is asked
-    again about the text around its quotations. If the judge then takes no side, the part with the
-    highest score decides, and a label without a score counts as 0. On a tie, the earliest of the
-    parts in ``labels`` does: the nearest, or else the one that stands first in the document. If any
-    part has no label, the document has no label.
+    The result is the side that the parts take. If the parts take both sides, and there is a
+    quotation for each side, the judge is asked again about the text around its quotations. If the
+    judge is not asked, or then takes no side, the part with the highest score decides; a missing
+    score counts as 0. If scores are equal, the earliest part in ``labels`` decides: the nearest
+    part, or else the one that comes first in the document. If any part has no label, the document
+    has no label.
     """
     [first, *_] = labels
     unread = next((label for label in labels if label.label is Label.UNLABELLED), None)
@@ -97,9 +99,11 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
     sided = [label for label in labels if label.label in _SIDES]
     if len({label.label for label in sided}) < 2:
         return next(iter(sided), first)
-    # The judges that return only a letter quote nothing, so they are not asked again.
-    snippets = [label.snippet for label in sided if label.snippet]
-    again = await ask_again(snippets) if snippets else None
+    # Judges that return only a letter quote nothing, so they are not asked again. The same applies
+    # if only one side has a quotation, since the prompt would show no evidence for the other side.
+    quoting = [label for label in sided if label.snippet]
+    both_quote = {label.label for label in quoting} == _SIDES
+    again = await ask_again([str(label.snippet) for label in quoting]) if both_quote else None
     if again is not None and again.label in _SIDES:
         return again
     # The judge may see too little around the quotations to take a side, while each part was read as

@@ -31,6 +31,10 @@ The question asks for no fact, so it is not put to the documents.
 """
 
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The letters that name the options of a question, in order."""
+
+
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
     """Complete the input of a run, and reset all fields from earlier questions of its thread.
 
@@ -103,14 +107,13 @@ def check_question(question: str, options: Sequence[str]) -> None:
     if not options:
         return
     n_texts = sum(bool(option.strip()) for option in options)
-    # every option must have text, and a single option leaves no choice
-    if n_texts < max(2, len(options)):
+    if n_texts < 2:
         raise InputError(f"multiple choice needs at least two options with text, got {n_texts}")
+    for number, option in enumerate(options, start=1):
+        if not option.strip():
+            raise InputError(f"option {number} has no text")
     if n_texts > len(LETTERS):
         raise InputError(f"multiple choice allows at most {len(LETTERS)} options, got {n_texts}")
     if len({option.strip().casefold() for option in options}) < len(options):
         raise InputError("two options are equal")
 
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""The letters that name the options of a question, in order."""

@@ -338,6 +338,11 @@ def test_a_mark_around_any_other_text_is_refused(reply: str, problem: str) -> No
         ("A – Nothing happens", 0),
         ("B: You lose a tooth.", 1),
         ("A - Nothing happens", 0),
+        ("**B** – You lose a tooth", 1),
+        ("**B.** You lose a tooth.", 1),
+        ("**(B)** You lose a tooth.", 1),
+        ("B. **You lose a tooth.**", 1),
+        ("_A_: Nothing happens", 0),
     ],
 )
 def test_a_choice_is_a_letter_alone_or_with_the_text_of_its_option(reply: str, option: int) -> None:
@@ -376,6 +381,7 @@ def test_a_regenerated_choice_has_its_reason_and_the_documents_that_cites(
         ("I would rather say B.", r"neither \(A\) nor \(B\)"),
         ("A\nJustification: One.\nTwo.", "it had 3 lines instead of two"),
         ("A – You lose a tooth.\nJustification: One.", r"neither \(A\) nor \(B\)"),
+        ("**A** – You lose a tooth.\nJustification: One.", r"neither \(A\) nor \(B\)"),
         ("Justification: One.\nA", r"neither \(A\) nor \(B\)"),
         ("A\nBecause: One.", '^its second line did not begin with "Justification:"$'),
         ("A\nMy justification: One.", '^its second line did not begin with "Justification:"$'),

@@ -93,6 +93,29 @@ def test_only_a_bare_yes_or_one_in_the_words_of_the_question_has_an_opposite(
 def test_what_a_question_asks_for() -> None:
     assert asks_for_current("Who is the current keeper?")
     assert not asks_for_current(LAMP)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_current"),
+    [
+        ("How many members are there as of today?", True),
+        ("How many people live in Norr, as of now?", True),
+        ("Is the mill still open?", True),
+        ("Is the mill still open to the public on Sundays?", True),
+        ("How many people lived in Norr as of 2010?", False),
+        ("How many members were there as of 3 May 2019?", False),
+        ("How many members were there as of May 2019?", False),
+        ("Was the mill still open in 1931?", False),
+        ("Was the ferry still running on 4 July 1988?", False),
+    ],
+)
+def test_a_question_about_a_date_does_not_ask_for_the_present(
+    question: str, is_current: bool
+) -> None:
+    assert asks_for_current(question) is is_current
+
+
+def test_a_question_is_about_its_subject() -> None:
     assert is_about("The lighthouse first lit its lamp in 1871.", LAMP)
     assert not is_about("The tower is 31 metres high.", LAMP)
 

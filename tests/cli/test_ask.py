@@ -215,6 +215,10 @@ def _line(result: Result) -> str:
             "at least two options with text, got 1",
         ),
         (
+            [QUESTION, "--docs", "DOCS", "--option", "one", "--option", "two", "--option", " "],
+            "option 3 has no text",
+        ),
+        (
             [QUESTION, "--docs", "DOCS", "--option", "Same", "--option", "same"],
             "two options are equal",
         ),

@@ -112,6 +112,18 @@ async def test_a_document_with_an_unreadable_part_has_no_label(labeler: str) -> 
         await judged(labeler, NEAR + FOG + FAR, Reader(fails_on=FAR))
 
 
+async def test_the_judge_is_not_asked_again_about_the_quotation_of_one_side_alone() -> None:
+    labels = [
+        EvidenceLabel(claim=1, document=1, label=Label.SUPPORTS),
+        EvidenceLabel(claim=1, document=1, label=Label.CONTRADICTS, snippet=FAR),
+    ]
+
+    async def never(_: object) -> EvidenceLabel:
+        raise AssertionError("the prompt would show one side alone")
+
+    assert await label_of_parts(labels, never) is labels[0]
+
+
 @pytest.mark.parametrize(
     ("scores", "deciding"),
     [((0.6, 0.9), 1), ((0.9, 0.6), 0), ((0.8, 0.8), 0), ((None, None), 0), ((None, 0.1), 1)],

@@ -1,0 +1,26 @@
+"""The values of an answer in JSON become statements, each at the place of its value."""
+
+from conflictscore.answering.json_claims import claims_of_values
+from conflictscore.loop.state import Reader
+from conflictscore.models import UsageMeter
+from conflictscore.prompts import PromptSet
+from tests.fakes.openai_server import OpenAIServer
+from tests.models.calling import calling
+
+ANSWER = '{"closed": 1931, "owner": "the Norr company"}'
+REPLY = """0. Here are the statements about 1931.
+1. The mine closed in 1931.
+2. The mine belonged to the Norr company.
+3. The mine was in Norr."""
+
+
+async def test_only_the_numbered_values_become_claims() -> None:
+    with OpenAIServer(lambda _: REPLY) as server:
+        judge = Reader(calling(server), PromptSet.load(), UsageMeter())
+        claims = await claims_of_values(ANSWER, "When did the mine close?", judge)
+
+    assert [(text, ANSWER[slice(*span)] if span else None) for text, span in claims.claims] == [
+        ("The mine closed in 1931.", "1931"),
+        ("The mine belonged to the Norr company.", '"the Norr company"'),
+    ]
+    assert claims.left_out == ()
