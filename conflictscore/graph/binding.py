@@ -82,10 +82,13 @@ class Binding:
             seconds_left = time_left(state, context)
             with deadline(seconds_left, context.settings.budget_seconds):
                 working = node(cast("RagState", StateOfRecords(state)), runtime)
+                # a foreign labeler must run where its client was made; otherwise, a step with long
+                # texts gets an event loop of its own, so as not to block the caller's
                 if not _is_own(context.labeler):
                     update = await on_home_loop(lambda: working)
                 else:
                     update = await (on_own_loop(working) if _is_long(state) else working)
+            # the node itself may have added the time of work that was done before it started
             state_after = cast("RagState", {**state, **update})
             return update | {"timings": timed(state_after, name, time.perf_counter() - start)}
 
@@ -93,7 +96,7 @@ class Binding:
             return run_for_sync_caller(run_async(state))
 
         step = RunnableLambda(run, afunc=run_async, name=name)
-        # LangChain must not search the node's source for runnables; it contains none
+        # LangChain would otherwise search the node's source code for runnables; it contains none
         step.__dict__["deps"] = []
         return step
 
@@ -163,6 +166,7 @@ def _is_own(labeler: object) -> bool:
 def _announcing(
     writer: Callable[[Any], None], on_event: Callable[[Mapping[str, Any]], None] | None
 ) -> Callable[[Any], None]:
+    """Return a function that passes events to ``on_event``, or to the graph's stream without it."""
     if on_event is None:
         return writer
 
@@ -193,7 +197,7 @@ def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
         while (callback := callbacks.get()) is not None:
             callback()
         return future.result()
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, must stop the calls that are still running
         future.cancel()
         raise
 

@@ -37,7 +37,8 @@ from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabulary
 
 _LEAST_WINDOW = 1024
-"""Smallest context window, in tokens, that a caller may set. Few prompts fit into a smaller one."""
+"""Smallest context window, in tokens, that a caller may set. A smaller one has no room for most
+prompts with their replies, so most pairs would stay unlabelled."""
 
 
 @explicit_kwargs(CorrectionOptions)

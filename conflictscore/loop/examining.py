@@ -58,7 +58,7 @@ def examined_of(
 
 
 def whole_percent(share: float) -> str:
-    """Return a share in whole percent, rounded down: a missing label never appears as 100%."""
+    """Return a share in whole percent, rounded down, so that 100% means that nothing is missing."""
     return f"{floor(round(100 * share, 6))}%"  # rounding first, since 100 * .29 is below 29
 
 
@@ -70,6 +70,7 @@ def unfinished(ending: str) -> Gap:
 
 
 def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadDocument:
+    """Return which labelers read a document, and whether they read all of it."""
     own = [pair for pair in pairs if pair.document == number]
     readers = dict.fromkeys(p.stage or labeler for p in own if p.label is not Label.UNLABELLED)
     return ReadDocument(
@@ -85,7 +86,7 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
     if report is None:
         yield Gap(kind=GapKind.CHECK_FAILED, note="it was not scored")
         return
-    if report.error and not report.coverage:
+    if report.error and not report.coverage:  # with some labels, the answer was partly checked
         yield Gap(kind=GapKind.CHECK_FAILED, note=report.error)
         return
     if not report.claims or report.coverage == 1:
@@ -103,6 +104,7 @@ def _label_gaps(attempt: Attempt, pairs: Sequence[EvidenceLabel], least: float) 
 def _claim_gaps(attempt: Attempt) -> Iterator[Gap]:
     """Yield the gaps for parts of the answer that no claim covers."""
     yield from attempt.gaps
+    # an error of the report is a gap of its own, from ``_label_gaps``
     if attempt.gaps or (attempt.report and attempt.report.error):
         return
     if attempt.unclaimed:  # the run was stored by an earlier version

@@ -4,7 +4,8 @@ A summary of the conversation, a hand-over to a different agent or "Please conti
 replace the user's question. A client's housekeeping request, such as Open WebUI's request for a
 title, is answered by the model alone, since it does not concern the documents.
 
-Limits without a stated reason were chosen by hand.
+The lengths in the patterns were chosen by hand. If one is exceeded, the message counts as the
+user's own, and is checked like any question.
 """
 
 import re
@@ -12,7 +13,9 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-_LOOKED_AT = 2000  # characters to examine at the start of a message
+# Characters to examine at the start of a message, where frameworks put their words. The limit keeps
+# a long pasted text from being searched.
+_LOOKED_AT = 2000
 
 # The patterns match the wordings that LangChain, LangGraph's supervisors, Open WebUI and coding
 # agents insert. A message in other words counts as the user's own. Quantifiers are bounded, so that

@@ -47,6 +47,7 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
     blank["is_question_clear"] = True
     if context.retriever is not None:
         blank["documents"] = []
+    # None counts as missing, since programs often pass a field without having a value for it
     whole = {**blank, **{name: field for name, field in run_input.items() if field is not None}}
     question = whole["question"]
     if messages := messages_of(whole.get("messages"), "messages"):
@@ -79,7 +80,10 @@ def _options_of(state: RagState) -> list[str]:
 
 
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
-    """Return the first answer if the caller passed one, and None otherwise."""
+    """Return the first answer if the caller passed one, and None otherwise.
+
+    In multiple choice, white space and case may differ from the option.
+    """
     text: object = state.get("draft_answer")
     if text is None:
         return None
@@ -101,7 +105,7 @@ def given_documents(state: RagState) -> tuple[Document, ...]:
 
 
 def check_question(question: str, options: Sequence[str]) -> None:
-    """Validate the question before any call costs money."""
+    """Raise InputError if the question is empty, or if its options leave no clear choice."""
     if not question.strip():
         raise InputError("the question is empty")
     if not options:
@@ -116,4 +120,3 @@ def check_question(question: str, options: Sequence[str]) -> None:
         raise InputError(f"multiple choice allows at most {len(LETTERS)} options, got {n_texts}")
     if len({option.strip().casefold() for option in options}) < len(options):
         raise InputError("two options are equal")
-

@@ -26,7 +26,8 @@ def not_reconsidered(state: RagState, last: Attempt, context: RunContext) -> Ite
 def _failed_looks(state: RagState, last: Attempt) -> Iterator[Gap]:
     """Yield a gap for each disputed passage of the final answer whose second look failed.
 
-    A later round may have examined the passage successfully, or removed it from the answer.
+    A later round may have examined the passage successfully, or removed it from the answer; it then
+    has no gap.
     """
     reasons_by_passage = dict[str, str]()
     for change in changes_of(state):
@@ -77,9 +78,10 @@ def _skipped_claims(state: RagState, last: Attempt, context: RunContext) -> Iter
 def _to_reconsider(
     state: RagState, report: ConflictReport, context: RunContext
 ) -> list[ClaimEvidence]:
-    """Return the disputed claims that the loop examines.
+    """Return the disputed claims that the loop should have examined.
 
-    If the answer is rewritten as a whole, only a single claim is examined.
+    If the answer is rewritten as a whole, only a single claim is examined. It has then been
+    examined as soon as there is any change.
     """
     if context.settings.regeneration == "revise" and not state.get("options"):
         return [report.evidence(number) for number in report.disputed]

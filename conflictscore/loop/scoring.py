@@ -14,7 +14,7 @@ from conflictscore.retrieval.voices import copies, one_voice
 
 
 def renumbered(evidence: ClaimEvidence, claim: Claim) -> ClaimEvidence:
-    """Transfer a claim's labels to a claim with the same text but a different number."""
+    """Return a claim's evidence for a claim with the same text but a different number."""
     if evidence.claim is claim:
         return evidence
     labels = tuple(p.model_copy(update={"claim": claim.number}) for p in evidence.labels)

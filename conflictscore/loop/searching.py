@@ -68,6 +68,6 @@ def rollback(state: RagState, documents: Sequence[Document], reason: str) -> dic
 def source_name(document: Document) -> str:
     """Return a name for a document: its title, its address or the beginning of its text.
 
-    Notes contain the name, so a text without title is cut to 60 characters.
+    A note lists several names, so a text without a title is cut to 60 characters, about a line.
     """
     return document.title or document.url or document.text[:60]

@@ -123,9 +123,9 @@ class RagInput(TypedDict, total=False):
     replaces that message, which may be a prompt with more than the question. The answer is
     appended, so that a checkpointer's thread holds questions and answers."""
     history: Sequence[MessageLikeRepresentation]
-    """The conversation before the question, if it is not in ``messages``, oldest message first. The
-    conversation consists of LangChain messages, pairs of role and text, or mappings with ``role``
-    and ``content``.
+    """The conversation before the question, if it is not in ``messages``, oldest message first.
+    Each message is a LangChain message, a pair of role and text, or a mapping with ``role`` and
+    ``content``.
     """
     draft_answer: str
     """A first answer to score instead of generating one."""
@@ -162,12 +162,12 @@ class RagState(RagInput, total=False):
     attempts: list[dict[str, Any]]
     """Every scored answer so far, as an Attempt."""
     searches: list[dict[str, Any]]
-    """The searches after the first one, each as a FurtherSearch."""
+    """The further searches, which follow the first answer, each as a FurtherSearch."""
     decision: Decision
     reason: str
     """The reason for ``decision``."""
     regeneration_error: str
-    """Why an answer could not be corrected; absent if nothing failed."""
+    """Why an answer could not be corrected; None if nothing failed."""
     notes: list[str]
     """Remarks for readers of the answer, for example that a document was cut."""
     usage: dict[str, int]

@@ -29,11 +29,13 @@ def correction_time(state: RagState, context: RunContext) -> float:
     must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
-    # splitting the answer is the one model call that every run has made and timed by now
+    # Splitting the answer is the one model call that every run has made and timed by now. Its time
+    # is the sum over all rounds, so later estimates are rather too high than too low.
     call = timings.get("decompose", 0.0)
     if context.settings.regeneration == "revise" and not state.get("options"):
         return _CALLS_IN_PLACE * call
-    # the first answer took almost no time if it came from a cache or from the caller
+    # The new answer takes about as long as the first one. But if the first one came from a cache or
+    # from the caller, it took almost no time, so the time of a call is the minimum.
     return max(timings.get("generate", 0.0), call) + 2 * call
 
 

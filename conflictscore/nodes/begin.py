@@ -23,6 +23,7 @@ async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         question = str(messages[place].text)
     question, options = read_question({**state, "question": question})
     with collecting() as notes:
+        # only for its errors and notes; ``retrieve`` reads the documents again
         given_documents(state)
     turns = history_of(state["history"]) or turns_in(messages[: place or 0])
     history = [turn._asdict() for turn in turns]

@@ -18,10 +18,12 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             f"the {conversation.left_out} oldest turns of the conversation were left "
             "out, since they exceed their share of the context window"
         )
+    # system messages alone are instructions, so the question cannot depend on them
     if conversation.spoken:
         try:
             question = await stand_alone_question(original, conversation, context, meter)
         except ProviderError as failure:
+            # the question may refer to its conversation, so documents are not asked it
             is_clear = False
             notes.append(
                 f"the question was used as it was asked, without its conversation: {failure}"

@@ -19,7 +19,8 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     Free-form answers are edited passage by passage, and JSON answers value by value. In multiple
     choice, the model chooses an option again. If the run follows the paper, free-form answers are
     rewritten as a whole. Each reconsidered passage becomes a Change, even if its text stays the
-    same. If every reconsideration failed, the earlier answer is kept.
+    same, so that the run shows what was examined. If every reconsideration failed, the earlier
+    answer is kept.
     """
     context, attempts, meter = runtime.context, attempts_of(state), UsageMeter()
     last = attempts[-1]
@@ -27,6 +28,7 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         raise ValueError("correct was reached without a disputed claim")
     # JSON is always edited value by value, even in the paper's loop: a rewritten answer might no
     # longer have the fields that the caller's program reads.
+    # In multiple choice, the answer is an option, so no part of it can be replaced.
     anew = context.settings.regeneration == "paper" or state["options"]
     write = write_anew if anew and not is_json(last.answer.text) else write_in_place
     new_version = await write(last, state, context, meter)

@@ -33,7 +33,8 @@ from conflictscore.records import Attempt, Change, Claim, Gap, SecondLook
 from conflictscore.scripts import words_in
 from conflictscore.threads import at_once
 
-_LEAST_WORDS = 3  # a passage of this many words may say more than the winning statement
+# A passage with fewer words, such as "No." or "1874", has room for a value and nothing else.
+_LEAST_WORDS = 3
 
 # A full stop or emphasis at the ends of a passage does not change what it states.
 _ENDS = " .*_"
@@ -43,7 +44,8 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Decompose the draft; in multiple choice, the text of the chosen option is the only claim.
 
     If an answer cannot be decomposed, the state holds the error and the answer gets no score. If a
-    changed passage cannot be decomposed, the change gets a note and the guard refuses it.
+    changed passage cannot be decomposed, the change gets a note and the guard refuses it. If the
+    run's budget is used up, the run ends with an error, unless it can keep its previous answer.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
     judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
@@ -76,7 +78,10 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
 
 def _asserts_nothing(split: AnswerClaims) -> str:
-    """Return a note on sentences that no document can confirm; it says if nothing was checked."""
+    """Return a note on sentences that no document can confirm.
+
+    If the answer has no other claims, the note adds that nothing was checked.
+    """
     [first, *more] = split.asserting_nothing
     sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"
@@ -105,7 +110,8 @@ async def _claims_after(
             if telling:
                 update = await _claims_of_told(change, telling, last, judge)
             elif change.looks and (in_json or _is_known(change)):
-                # the passage is a statement that is already labelled
+                # The second look has already labelled the statement. A value of a JSON answer
+                # cannot be decomposed, since it is no sentence; its statement stands for it.
                 update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await claims_of_passage(before, change.after, judge)
@@ -127,11 +133,11 @@ async def _claims_after(
 
 
 def _is_known(change: Change) -> bool:
-    """Return whether a new passage says no more than the statement that won.
+    """Return whether a new passage says no more than the statement that won the second look.
 
-    The result is True for short replies such as "No." or "1874", and for the old claim's own words
-    with a new value. The words of a document, in contrast, may say more than the answer to the
-    question.
+    The result is True for short replies such as "No." or "1874". It is also True if the passage is
+    the old claim with only its value replaced. A passage in a document's own words may say more
+    than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
@@ -144,6 +150,7 @@ def _is_known(change: Change) -> bool:
 
 
 def _winners(change: Change) -> Iterator[str]:
+    """Yield the statements that replace disputed claims of a passage."""
     for look in change.looks:
         if look.decision == "replace" and look.rival is not None:
             yield look.candidates[look.rival].statement
@@ -154,9 +161,11 @@ async def _claims_of_told(
 ) -> dict[str, Any]:
     """Return the claims of a passage that reports several answers.
 
-    One claim covers the reported answers; the others cover everything else in the passage. Only the
-    statements from the documents are new. Such statements may say more than the answer, so they are
-    decomposed unless they repeat the words of the claim with a different value.
+    For each second look, one claim is the sentence that reports the answers ("Sources disagree:
+    …"); its label follows from the labels of the answers. The other claims cover everything else in
+    the passage: its undisputed claims, and whatever the documents' statements say in addition. So
+    these statements are decomposed, unless they repeat the words of the claim with a different
+    value.
     """
     sentences, extra_claims = list[str](), list[str]()
     for look in telling:

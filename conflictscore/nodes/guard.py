@@ -1,6 +1,7 @@
 """guard: accept a change only if the evidence supports it.
 
-The guard judges the text of a change, not what the model or a document says about the change.
+The guard compares the labels of the old and the new text. It ignores the reasons that the model or
+a document gives for a change, since a hostile document could supply such reasons.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     completely rewritten answer is accepted if its evidence is better than the evidence of the
     previous answer. However, such an answer is refused if it makes no claim, if no document
     supports any of its claims, or if more documents contradict than support one of its new claims.
-    Afterwards, the attempt contains the accepted answer.
+    Afterwards, the last attempt contains the answer with only its accepted changes.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:
@@ -50,7 +51,8 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     refusals = [change for change in changes if change.differs and not change.accepted]
     accepted_changes = [change for change in changes if change.applied]
     final = now
-    # a completely rewritten answer is the only change of its round
+    # a completely rewritten answer is the only change of its round; its attempt stays, with the
+    # earlier answer, so that the round counts
     if refusals and refusals[0].whole:
         former: dict[str, Any] = {
             "answer": before.answer,
@@ -85,6 +87,7 @@ def _with_only(
     claims = claims_after(own, changes, before.answer.text, text)
     claims = with_new_claims(claims, [*_read_anew(before, now, state, text)], text)
     evidence = [renumbered(evidence_by_text[claim.text], claim) for claim in claims]
+    # ``explained`` below writes the reasons of the accepted changes only
     answer = before.answer.model_copy(update={"text": text, "justification": None, "cited": ()})
     # a restored passage has the gaps that it had before
     gaps = gaps_after(claims, changes, before.gaps, text, state.get("question", ""))
@@ -99,9 +102,10 @@ def _with_only(
 
 
 def _read_anew(before: Attempt, now: Attempt, state: RagState, text: str) -> Iterator[str]:
-    """Yield the claims that were read again from passages that the text still contains.
+    """Yield the claims that were read again from unchanged passages that the text still contains.
 
-    Passages are read again if they lost their claims when other passages changed.
+    A claim of two sentences is dropped if one of them changes. The other sentence then has no
+    claim, so ``decompose`` asks about it again.
     """
     claims = [each.claim for each in now.report.claims] if now.report else []
     earlier = {each.claim.text for each in before.report.claims} if before.report else set()

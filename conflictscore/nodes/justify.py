@@ -26,7 +26,8 @@ from conflictscore.loop.state import (
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import material
 
-# Room for a reply of one sentence. The number was chosen, not measured.
+# Room for a reply of one sentence; a reply that is cut off here is asked for once more. The number
+# was chosen, not measured.
 _REPLY_TOKENS = 160
 
 

@@ -39,8 +39,8 @@ async def label(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     If the run has a time budget and a claim is disputed, labelling stops early enough to leave time
     for a correction. After a further search, only pairs with new documents are labelled. One node
-    labels the whole table of claims and documents, so that pairs can be merged, batched and cached
-    together.
+    labels all pairs of claims and documents, so that equal pairs are judged once, and one call can
+    judge several pairs.
     """
     if state.get("decision") == "look_further":
         return await _label_more(state, runtime)
@@ -81,7 +81,8 @@ async def _label_more(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Label the claims of the last answer against the documents from a further search.
 
     If none of these pairs could be labelled, the documents are removed again, since a further
-    search must not lower the share of labelled pairs. Claims that have no label at all are skipped.
+    search must not lower the share of labelled pairs. Claims that have no label at all are skipped,
+    since a limit or a failure has already excluded them from the check.
     """
     context, meter, attempts = runtime.context, UsageMeter(), attempts_of(state)
     report = attempts[-1].report
@@ -139,6 +140,10 @@ def _extended(
 
 
 def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
+    """Return a function that streams labels.
+
+    If nobody listens, as when a file of many answers is scored, no label is converted to JSON.
+    """
     if runtime.stream_writer is unheard:
         return unheard
     return lambda verdict: runtime.stream_writer({"event": "label", **verdict.to_json()})
@@ -147,8 +152,9 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
     """Return the complete evidence for claims of earlier answers, by the text of the claim.
 
-    Claims are labelled again if a pair could not be labelled, or if a further search has since
-    found more documents.
+    A claim is left out, and is therefore labelled again, if one of its pairs could not be labelled,
+    or if a further search has since found more documents. ``documents`` is the present number of
+    documents.
     """
     return {
         evidence.claim.text: evidence

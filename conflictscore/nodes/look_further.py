@@ -29,12 +29,14 @@ from conflictscore.threads import at_once, deadline
 _MOST_CLAIMS = 3
 """Maximum number of claims to search for in a round, with two queries each. The maximum limits the
 cost: each claim needs a model call for its queries, and new documents must be labelled for all
-claims.
+claims. The remaining claims are named in a note. The number was chosen, not measured.
 """
 _MOST_NEW = 4
 """Maximum number of new documents from one search. The later results of a search are less relevant,
-and each new document adds a pair to label for every claim."""
-# Room for two short queries. The number was chosen, not measured.
+and each new document adds a pair to label for every claim. A round can thus add up to 24 documents,
+which the record of each search lists. The number was chosen, not measured."""
+# Room for two short queries; a longer reply is cut off and asked for once more. The number was
+# chosen, not measured.
 _QUERY_TOKENS = 160
 _NO_RETRIEVER = "there is no retriever"
 
@@ -53,8 +55,8 @@ async def look_further(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Search for evidence for and against each doubtful claim.
 
     The model writes the queries. New documents get the next free numbers. If a search fails or
-    there is no retriever, the run gets a note. If there is a time budget, the searches may take
-    half of the time that a correction would leave.
+    there is no retriever, the run gets a note. If there is a time budget, the time that a
+    correction would need is reserved, and the searches may take half of the remaining time.
     """
     context, meter = runtime.context, UsageMeter()
     [*_, last], doubtful = attempts_of(state), to_look_for(state, context)
@@ -128,7 +130,7 @@ async def _searches_for(
         try:
             documents, remarks = await find_documents(retriever, query)
             searches.append(_Search(evidence, query, documents, note, tuple(remarks)))
-        except (ConfigurationError, GraphBubbleUp):
+        except (ConfigurationError, GraphBubbleUp):  # the second is how LangGraph interrupts a run
             raise
         except Exception as error:  # noqa: BLE001 - a retriever may raise anything
             why = "; ".join(filter(None, [note, brief_reason(error)]))

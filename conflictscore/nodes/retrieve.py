@@ -11,7 +11,11 @@ from conflictscore.retrieval.duplicates import mark_in_thread
 
 
 async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Find documents, or use documents that the caller passed; mark near-duplicates."""
+    """Find documents, or use documents that the caller passed; mark near-duplicates.
+
+    In the loop, ``begin`` has already validated the input. A graph that only answers begins here,
+    so the input is validated here too, and the fields that ``begin`` sets are given defaults.
+    """
     question, options = read_question(state)
     notes: list[str] = []
     if documents := given_documents(state):
@@ -30,7 +34,6 @@ async def retrieve(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     )
     return {
         "question": question,
-        # a graph that only answers has no earlier step that sets this field
         "asked": state.get("asked", question),
         "options": options,
         "documents": [document.to_json() for document in documents],

@@ -24,7 +24,7 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """
     attempts = [*attempts_of(state)]
     report = report_of(evidence_of(state), state, runtime.context)
-    if state.get("decision") == "look_further":
+    if state.get("decision") == "look_further":  # the answer is the same, with more documents
         attempt = attempts.pop().model_copy(update={"report": report})
     else:
         failure = state.get("decomposition_error")
