@@ -99,16 +99,24 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
     sided = [label for label in labels if label.label in _SIDES]
     if len({label.label for label in sided}) < 2:
         return next(iter(sided), first)
-    # Judges that return only a letter quote nothing, so they are not asked again. The same applies
-    # if only one side has a quotation, since the prompt would show no evidence for the other side.
-    quoting = [label for label in sided if label.snippet]
-    both_quote = {label.label for label in quoting} == _SIDES
-    again = await ask_again([str(label.snippet) for label in quoting]) if both_quote else None
+    snippets = _snippets_of_both(sided)
+    again = await ask_again(snippets) if snippets else None
     if again is not None and again.label in _SIDES:
         return again
     # The judge may see too little around the quotations to take a side, while each part was read as
     # a whole. So the parts' own labels decide.
     return max(sided, key=lambda label: label.score or 0)
+
+
+def _snippets_of_both(sided: Sequence[EvidenceLabel]) -> list[str]:
+    """Return the quotations of two sides; empty unless there is one for each side.
+
+    Judges that return only a letter quote nothing. With the quotations of one side alone, the
+    prompt would show no evidence for the other side.
+    """
+    quotations = [(label.label, label.snippet) for label in sided if label.snippet]
+    sides = {side for side, _ in quotations}
+    return [snippet for _, snippet in quotations] if sides == _SIDES else []
 
 
 def as_shown(document: Document) -> str:
