@@ -68,8 +68,8 @@ class Turns:
             cpu = time.thread_time() - self._cpu
             # on a busy machine, the thread also waits for other processes, which need no rest
             others_cpu = time.process_time() - self._process_cpu - cpu
-            waited = min(time.monotonic() - self._wall - cpu, others_cpu)
-            if (rest := min(_REST * waited, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
+            wait_s = min(time.monotonic() - self._wall - cpu, others_cpu)
+            if (rest := min(_REST * wait_s, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
                 time.sleep(rest)
         with self._lock:
             if self.waiting:

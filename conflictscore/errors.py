@@ -196,8 +196,9 @@ def scrubbed(text: str, *secrets: str) -> str:
 
     The given secrets, and anything that looks like a key, are replaced by ``[secret]``.
     """
-    forms = {form for one in secrets if len(one) >= _SECRET_CHARS for form in _forms(one)}
+    forms = {form for each in secrets if len(each) >= _SECRET_CHARS for form in _forms(each)}
     if forms:
+        # a shorter form may be part of a longer one, whose remainder would stay visible
         longest_first = sorted(forms, key=len, reverse=True)
         pattern = "|".join(map(re.escape, longest_first))
         text = re.sub(pattern, "[secret]", text, flags=re.IGNORECASE)
@@ -213,8 +214,8 @@ def _forms(secret: str) -> Iterator[str]:
 
     yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
     yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret))
-    encoded = base64.b64encode(secret.encode()).decode()
-    yield from (encoded, encoded.rstrip("="))
+    in_base64 = base64.b64encode(secret.encode()).decode()
+    yield from (in_base64, in_base64.rstrip("="))
 
 
 def install_hint(extra: str) -> str:

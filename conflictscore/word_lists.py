@@ -18,7 +18,8 @@ _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
 
-_NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
+NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
+"""Folded words that deny something, in languages with spaces between words."""
 _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
 """Matches the negation in English "isn't" and "can't" and in French "n'est"."""
 # The beginning of African names such as "N'Djamena", which is no French negation.
@@ -98,13 +99,11 @@ LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in wor
 BOUNDS = [line.split("|") for line in _LISTS["bounds"]]
 """Folded phrases that turn an adjacent number into a bound, such as "at least", by meaning."""
 
-NEGATIONS = _NEGATIONS
-"""Folded words that deny something, in languages with spaces between words."""
-
 
 def negations_in(text: str) -> frozenset[str]:
     """Return the words of denial in a text; empty if there are none."""
-    folded = fold(_NAME_WITH_N.sub("", text))
-    words = _NEGATIONS.intersection(_WORD.findall(folded))
-    unspaced = () if text.isascii() else _UNSPACED.findall(folded)
-    return frozenset([*words, *_SHORTENED.findall(folded), *unspaced])
+    plain = fold(_NAME_WITH_N.sub("", text))
+    words = NEGATIONS.intersection(_WORD.findall(plain))
+    # the pattern has no Latin letters, so most texts need not be searched
+    parts_of_words = () if text.isascii() else _UNSPACED.findall(plain)
+    return frozenset([*words, *_SHORTENED.findall(plain), *parts_of_words])

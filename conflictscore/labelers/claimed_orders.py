@@ -88,8 +88,8 @@ def reads_like_an_order(claim: Claim) -> bool:
     if _ORDER.search(text):
         return True
     words = text.casefold()
-    told = _THINGS.search(words) or _OUTCOMES.search(words)
-    return told is not None and _ADDRESSES.search(words) is not None
+    topic = _THINGS.search(words) or _OUTCOMES.search(words)
+    return topic is not None and _ADDRESSES.search(words) is not None
 
 
 _LEAST_ORDER = 16  # bytes, since scripts without spaces take more bytes for a character
@@ -144,14 +144,22 @@ def _is_plain(text: str) -> bool:
 def _far_apart(
     own: Mapping[int, frozenset[str]], texts: Mapping[int, str], possible: Set[int]
 ) -> dict[int, frozenset[int]]:
-    told = {number: _informative(text) for number, text in texts.items()}
-    met = {
-        claim: [number for number, terms in told.items() if not words.isdisjoint(terms)]
+    """Return the claims, among the possible ones, that have nothing in common with each document.
+
+    ``own`` holds the informative words of each claim, and ``texts`` the text of each document.
+    """
+    terms_by_document = {number: _informative(text) for number, text in texts.items()}
+    documents_by_claim = {
+        claim: [n for n, terms in terms_by_document.items() if not words.isdisjoint(terms)]
         for claim, words in own.items()
     }
     far = {}
-    for number, terms in told.items():
-        is_near = {claim for claim, at in met.items() if number in at or len(at) >= _WITNESSES}
+    for number, terms in terms_by_document.items():
+        is_near = {
+            claim
+            for claim, at in documents_by_claim.items()
+            if number in at or len(at) >= _WITNESSES
+        }
         near = terms.union(*(own[claim] for claim in is_near))
         far[number] = frozenset(claim for claim in possible if own[claim].isdisjoint(near))
     return far
@@ -160,5 +168,5 @@ def _far_apart(
 def _informative(text: str) -> frozenset[str]:
     """Return the beginnings of a text's informative words."""
     [words] = term_sets([text])
-    told = words - _UNINFORMATIVE
-    return frozenset(word[:_TERM_LETTERS] for word in told if len(word) > 1)
+    words -= _UNINFORMATIVE
+    return frozenset(word[:_TERM_LETTERS] for word in words if len(word) > 1)

@@ -52,9 +52,9 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     if len(document.title.strip()) > _TITLE_CHARS:
         text = f"{document.title.strip()}\n\n{document.text}"
         document = document.model_copy(update={"title": "", "text": text})
-    fitted = fit(document, choose)
-    first = as_shown(fitted.documents[0])
-    rest = fitted.rests.get(document.number, "")
+    nearest = fit(document, choose)
+    first = as_shown(nearest.documents[0])
+    rest = nearest.rests.get(document.number, "")
     texts = [first]
     most_chars = len(document.text)
     while rest.strip():
@@ -62,9 +62,9 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
         # others, so a document that stays cut costs one call instead of four.
         if len(texts) == MOST_PARTS or len(rest) > most_chars:
             return Parts((first,), cut=True)
-        fitted = fit(document.model_copy(update={"text": rest}), None)
-        texts.append(as_shown(fitted.documents[0]))
-        rest, before = fitted.rests.get(document.number, ""), rest
+        following = fit(document.model_copy(update={"text": rest}), None)
+        texts.append(as_shown(following.documents[0]))
+        rest, before = following.rests.get(document.number, ""), rest
         # A longer remainder would need too many parts, so it is not split at all. The factor 2
         # allows for text in a different script, which may have fewer tokens per character.
         most_chars = 2 * MOST_PARTS * (len(before) - len(rest))
