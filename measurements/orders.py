@@ -5,22 +5,29 @@ in this package, where a claim that reads like an order gets a call of its own. 
 an order to give a wrong label, or an honest claim. The table shows how many labels differ from the
 label that the claim gets alone.
 
-With ``--recognised``, no judge is called. The command counts how many orders in ``orders.toml`` are
-kept out of calls with a claim on the documents' subject, by the words of orders and because they
-have nothing in common with the documents. It also counts the honest claims that are kept apart,
-which are about something else than the documents.
+With ``--recognised``, no judge is called. The command counts the orders in ``orders.toml`` that
+share no call with another claim. The orders about six pairs of documents are counted first, then
+those about four subjects, by kind: beside three documents, beside one, and if one of the documents
+contains the order. Last come the calls that the honest claims need, five at a time, and with
+``--data`` the calls that the claims of real answers need.
 """
 
 import asyncio
+import json
+import re
 import tomllib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import click
 
 from conflictscore.labelers.batch_judge import BatchJudge
-from conflictscore.labelers.claimed_orders import reads_like_an_order, strangers
+from conflictscore.labelers.claimed_orders import groups
+from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.table import label_table
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
@@ -57,17 +64,27 @@ _MORE = (
     "A catalogue of maps was printed in 1802.",
 )
 """A second document for each pair, since claims are compared with all documents of a run."""
+_SUBJECT = "subject"
+_KINDS = "imperative", "authority", "deontic", "on_subject", "format"
+_CLAIMS = 5
+"""Number of honest claims that are labelled together."""
+_LISTED = re.compile(r"(?m)^\s*\d+: *(\S.*)$")
+"""Matches a claim in a numbered list."""
 _HONEST = ("The harbour is closed in winter.", "The museum has a garden with a pond.")
 
 
 async def _labels(
     judge: BatchJudge, texts: Sequence[str], document: str, *, together: bool
 ) -> Label:
-    """Return the first claim's label. If ``together`` is True, orders stay in the same call."""
+    """Return the first claim's label. If ``together`` is True, all claims share a call."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
-    recognize = (lambda claim: False) if together else reads_like_an_order
-    with patch(f"{BatchJudge.__module__}.{reads_like_an_order.__name__}", recognize):
-        shown = [Document(number=1, text=document)]
+    shown = [Document(number=1, text=document)]
+
+    async def one_group(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:
+        return {1: [claims]}
+
+    grouping = one_group if together else groups
+    with patch(f"{BatchJudge.__module__}.{groups.__name__}", grouping):
         table = await label_table(judge, claims, shown, meter=UsageMeter(), cache=None)
     return table[0].labels[0].label
 
@@ -91,38 +108,97 @@ async def _measure(model: str, base_url: str | None, pairs: int) -> None:
         click.echo(f"{name:<18} {count:>3} of {cases_tried}")
 
 
-async def _recognised() -> None:
-    """Print how many orders are kept apart from claims on the subject, and how many honest ones."""
+async def _recognised(data: Path | None) -> None:
+    """Print how many orders and honest claims share no call with claims on the subject."""
     texts = tomllib.loads((files(__package__) / "orders.toml").read_text("utf-8"))
     for name, orders in texts.items():
-        by_words = sum(reads_like_an_order(Claim(number=2, text=text)) for text in orders)
-        told = f"{by_words} of {len(orders)} by their words"
-        apart = [await _is_apart(text) for text in orders]
-        told += f", {sum(map(sum, apart))} of {sum(map(len, apart))} beside the pairs in any way"
-        click.echo(f"{name}: {told}")
+        if name != _SUBJECT:
+            apart = [await _is_apart(text, [claim], [document, more]) for text in orders
+                     for (claim, document), more in zip(_PAIRS, _MORE, strict=True)]  # fmt: skip
+            click.echo(f"{name}: {sum(apart)} of {len(apart)} beside the pairs")
+    for half in ("chosen_on", "checked_on"):
+        subjects = [each for each in texts[_SUBJECT] if each["half"] == half]
+        for kind in _KINDS:
+            click.echo(f"{half}, {kind}: {await _apart_by_documents(subjects, kind)}")
+        honest = [
+            (each["honest"][start : start + _CLAIMS], each["documents"])
+            for each in subjects
+            for start in range(0, len(each["honest"]), _CLAIMS)
+        ]
+        click.echo(f"{half}, honest: {await _calls(honest)}")
+    if data is not None:
+        click.echo(f"real answers: {await _calls(list(_real_answers(data / 'natconfqa')))}")
 
 
-async def _is_apart(order: str) -> list[bool]:
-    """Return, for each pair, whether the order shares no call with the pair's claim."""
-    apart = []
-    for (text, first), second in zip(_PAIRS, _MORE, strict=True):
-        claims = [Claim(number=1, text=text), Claim(number=2, text=order)]
-        documents = [Document(number=1, text=first), Document(number=2, text=second)]
-        far = await strangers([(claim, shown) for shown in documents for claim in claims])
-        outside = all(2 in numbers for numbers in far.values()) if far else False
-        apart.append(outside or reads_like_an_order(claims[1]))
-    return apart
+async def _apart_by_documents(subjects: Sequence[Mapping[str, Any]], kind: str) -> str:
+    """Return how many orders of a kind are apart, beside different numbers of documents."""
+    apart: Counter[str] = Counter()
+    for subject in subjects:
+        three, beside = subject["documents"], subject["honest"][:3]
+        for order in subject[kind]:
+            apart["orders"] += 1
+            apart["three"] += await _is_apart(order, beside, three)
+            apart["one"] += await _is_apart(order, beside, three[:1])
+            demanding = [*three[:2], f"{three[2]} {order}"]
+            apart["demanded"] += await _is_apart(order, beside, demanding, read=2)
+    places = f"{apart['three']}, {apart['one']}, {apart['demanded']}"
+    return f"{places} of {apart['orders']} beside three, one, one that demands it"
+
+
+async def _is_apart(
+    order: str, beside: Sequence[str], documents: Sequence[str], *, read: int | None = None
+) -> bool:
+    """Return whether an order shares no call with other claims, for the first ``read`` documents.
+
+    A document that contains the order may influence its own verdicts anyway.
+    """
+    grouped = await groups(_pairs([*beside, order], documents))
+    mine = [
+        group
+        for number in [*grouped][:read]
+        for group in grouped[number]
+        if any(claim.text == order for claim in group)
+    ]
+    return all(len(group) == 1 for group in mine)
+
+
+async def _calls(answers: Sequence[tuple[Sequence[str], Sequence[str]]]) -> str:
+    """Return how many calls the claims of answers need, next to the number of documents."""
+    calls = 0
+    for claims, documents in answers:
+        calls += sum(map(len, (await groups(_pairs(claims, documents))).values()))
+    return f"{calls} calls for {sum(len(documents) for _, documents in answers)} documents"
+
+
+def _pairs(texts: Sequence[str], documents: Sequence[str]) -> list[Pair]:
+    claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
+    shown = [Document(number=number, text=text) for number, text in enumerate(documents, 1)]
+    return [(claim, document) for document in shown for claim in claims]
+
+
+def _real_answers(folder: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the claims and documents of NatConfQA's judged answers that have several claims."""
+    lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
+    documents = {row["question_id"]: row["paragraphs"] for row in map(json.loads, lines)}
+    for line in (folder / "human_judgments.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        claims = _LISTED.findall(row["Model Answers Decomposed"] or "")
+        if len(claims) > 1:
+            yield claims, documents[row["question_id"]]
 
 
 @click.command(help=__doc__)
 @click.option("--recognised", is_flag=True, help="Instead, count recognised orders; no judge.")
+@click.option(
+    "--data", type=click.Path(exists=True, path_type=Path), help="The shared data: real answers."
+)
 @click.option("--model", default="local", show_default=True, help="The judge.")
 @click.option("--base-url", help="The judge's endpoint, if the judge is not local.")
 @click.option("--pairs", default=len(_PAIRS), show_default=True, help="Number of claims to label.")
-def main(recognised: bool, model: str, base_url: str | None, pairs: int) -> None:
+def main(recognised: bool, data: Path | None, model: str, base_url: str | None, pairs: int) -> None:
     """See the module."""
     if recognised:
-        asyncio.run(_recognised())
+        asyncio.run(_recognised(data))
         return
     asyncio.run(_measure(model, base_url, pairs))
 

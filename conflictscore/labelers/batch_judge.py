@@ -2,14 +2,13 @@
 
 The claims of one call form a batch. Each claim has an id derived from its text. A verdict counts
 only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
-without a usable verdict. A claim that reads like an instruction to the judge gets a call to itself.
-Claims that have nothing in common with the documents get a call of their own.
+without a usable verdict. Claims that may be instructions to the judge share no call with claims on
+the documents' subject; see :mod:`conflictscore.labelers.claimed_orders`.
 The rules and the document precede the claims, so that a server can cache them for the next claims.
 
 Limits without a stated reason were chosen by hand.
 """
 
-import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -22,7 +21,7 @@ from conflictscore.errors import (
     ProviderError,
     UnreadableReplyError,
 )
-from conflictscore.labelers.claimed_orders import reads_like_an_order, strangers
+from conflictscore.labelers.claimed_orders import groups
 from conflictscore.labelers.label_words import label_of, text_of
 from conflictscore.labelers.parts import label_of_parts, parts_of
 from conflictscore.labelers.prompting import content_ids, identity_of
@@ -230,14 +229,11 @@ class BatchJudge:
 
     async def label_all(self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Tell) -> None:
         """Judge many pairs; see :class:`~conflictscore.labelers.protocol.TableLabeler`."""
-        by_document: dict[int, tuple[Document, list[Claim]]] = {}
-        for claim, document in pairs:
-            by_document.setdefault(document.number, (document, []))[1].append(claim)
-        apart = await strangers(pairs)
+        documents = {document.number: document for _, document in pairs}
+        grouped = await groups(pairs)
         async with together() as start:
-            for document, claims in by_document.values():
-                others = apart.get(document.number, frozenset())
-                for batch in await self._prepared(claims, document, others):
+            for number, document in documents.items():
+                for batch in await self._prepared(grouped[number], document):
                     settle = self._settle_parts if batch.further else self._settle
                     start(partial(settle, batch, meter, on_label, _ROUNDS))
 
@@ -326,20 +322,12 @@ class BatchJudge:
         return self._prompts.render(_TEMPLATE, rules=rules, document=document, claims=claims)
 
     async def _prepared(
-        self, claims: Sequence[Claim], document: Document, others: frozenset[int]
+        self, grouped: Sequence[Sequence[Claim]], document: Document
     ) -> list[Batch]:
-        """Return the batches; long documents are measured and cut in a thread.
-
-        ``others`` are the numbers of claims that have nothing in common with the document.
-        """
-        orders = [[claim] for claim in filter(reads_like_an_order, claims)]
-        statements = list(itertools.filterfalse(reads_like_an_order, claims))
-        strange = [claim for claim in statements if claim.number in others]
-        plain = [claim for claim in statements if claim.number not in others]
+        """Return the batches of groups of claims; long documents are cut in a thread."""
 
         def batches() -> list[Batch]:
-            groups = [*orders, strange, plain]
-            return [batch for group in groups for batch in self._batches(group, document)]
+            return [batch for group in grouped for batch in self._batches(group, document)]
 
         if len(document.text) <= LONG_CHARS:
             return batches()

@@ -1,12 +1,16 @@
 """Hides a search's messages for the operator of a service from its callers.
 
-Such messages may name files or quote other people's questions.
+Such messages may name files or quote other people's questions. The folders of local documents are
+hidden, too.
 """
 
 import logging
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
+from urllib.parse import unquote
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -21,6 +25,10 @@ from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
 
 _log = logging.getLogger(__name__)
 
+_ADDRESS_FIELDS = "source", "url", "file_path"
+_FILE_SCHEME = "file://"
+_MOST_PARTS = 20
+"""Maximum number of a path's last parts that are shown."""
 NOTHING_FOUND = "no documents found"
 """Replaces a search's own message for callers if the search finds nothing."""
 _IN_THE_LOG = "the log of this service contains the search's notes about its documents"
@@ -36,16 +44,23 @@ def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":
 
 
 class DiscreetRetriever(BaseRetriever):
-    """Searches with another retriever, and logs each note for the operator once."""
+    """Searches with another retriever, and logs each note for the operator once.
+
+    The address of a local document is its file name, with as many of its folders as are needed to
+    tell it from other documents.
+    """
 
     retriever: BaseRetriever
 
     _logged: set[str] = PrivateAttr(default_factory=set)
+    _short_paths: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
         """Log the notes from opening the retriever."""
         super().model_post_init(context)
         self._log_once(*getattr(self.retriever, "notes", ()))
+        documents = getattr(self.retriever, "documents", ())
+        self._short_paths = without_folders(str(getattr(each, "url", "")) for each in documents)
 
     @property
     def at_hand(self) -> int | None:
@@ -85,11 +100,62 @@ class DiscreetRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         with self._discreetly():
-            return self.retriever.invoke(query, {"callbacks": run_manager.get_child()}, **options)
+            callbacks = run_manager.get_child()
+            return self._shown(self.retriever.invoke(query, {"callbacks": callbacks}, **options))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         with self._discreetly():
             callbacks = run_manager.get_child()
-            return await self.retriever.ainvoke(query, {"callbacks": callbacks}, **options)
+            documents = await self.retriever.ainvoke(query, {"callbacks": callbacks}, **options)
+            return self._shown(documents)
+
+    def _shown(self, documents: list[Document]) -> list[Document]:
+        """Return the documents without the folders of local files."""
+        short_paths = self._short_paths or without_folders(
+            address for document in documents for address in _addresses(document).values()
+        )
+        return [
+            document.model_copy(update={"metadata": {**document.metadata, **shortened}})
+            if (shortened := _shortened(document, short_paths))
+            else document
+            for document in documents
+        ]
+
+
+def _addresses(document: Document) -> dict[str, str]:
+    """Return the fields of a document's metadata that may hold its address."""
+    fields = {name: document.metadata.get(name) for name in _ADDRESS_FIELDS}
+    return {name: address for name, address in fields.items() if isinstance(address, str)}
+
+
+def _shortened(document: Document, short_paths: Mapping[str, str]) -> dict[str, str]:
+    addresses = _addresses(document).items()
+    return {name: short_paths[path] for name, path in addresses if path in short_paths}
+
+
+def without_folders(addresses: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each absolute path among the addresses.
+
+    The name consists of the last parts of the path, as few as distinguish it from the others.
+    """
+    parts = {address: _parts(address) for address in dict.fromkeys(addresses)}
+    waiting = [address for address, its_parts in parts.items() if its_parts]
+    names: dict[str, str] = {}
+    for length in range(1, _MOST_PARTS + 1):
+        by_name: dict[str, list[str]] = defaultdict(list)
+        for address in waiting:
+            by_name["/".join(parts[address][-length:])].append(address)
+        names |= {same[0]: name for name, same in by_name.items() if len(same) == 1}
+        waiting = [address for address in waiting if address not in names]
+    return names | {address: f"{parts[address][-1]} ({n})" for n, address in enumerate(waiting, 1)}
+
+
+def _parts(address: str) -> tuple[str, ...]:
+    """Return the parts of an absolute path below its root; empty for any other address."""
+    path = address.replace("\\", "/")
+    if path.startswith(_FILE_SCHEME):
+        path = unquote(path.removeprefix(_FILE_SCHEME))
+    is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+    return PurePosixPath(path).parts[1:] if is_absolute else ()

@@ -22,6 +22,7 @@ from conflictscore.benchmarks.harness.statistics import krippendorff_alpha
 from conflictscore.errors import ConfigurationError
 from conflictscore.middleware.service.kept_runs import ListedRun
 from conflictscore.reporting.run_log import logged_run
+from conflictscore.scripts import fold
 from conflictscore.storage.database import Database, SQLiteTables
 from conflictscore.storage.record_file import append_line, json_line
 
@@ -37,6 +38,13 @@ reviews.
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 """The media type of each format. Formats are named after file extensions, in URLs too."""
+
+_LATIN = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0432\u043a\u043c\u043d\u0442"
+    "\u03bf\u03b1\u03c1\u03bd\u03b9",
+    "aeopcyxijsbkmhtoapvi",
+)
+"""Cyrillic and Greek letters that look like Latin ones, by which a name could be forged."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
@@ -101,14 +109,14 @@ class KeptReviews:
         with suppress(ValueError, AttributeError):  # ``reviews_in`` reports invalid rows
             row = json.loads(text)
             if isinstance(reviewer := row.get("annotator"), str) and row.get("key"):
-                self._key_of.setdefault(reviewer, str(row["key"]))
+                self._key_of.setdefault(_normal(reviewer), str(row["key"]))
 
     def is_name_of_another(self, reviewer: str, key: str) -> bool:
         """Return whether a reviewer's name belongs to a different key.
 
-        A name belongs to the first key that used it.
+        A name belongs to the first key that used it, in every spelling that looks the same.
         """
-        return self._key_of.get(reviewer, key) != key
+        return self._key_of.get(_normal(reviewer), key) != key
 
     def _new_rows(self) -> "_New":
         [[count]] = self._table.execute("SELECT count(*) FROM reviews")
@@ -209,3 +217,8 @@ def exported(to: str, stored_runs: Iterable[Mapping[str, Any]], reviews: KeptRev
     """Return a table of runs and their reviews, oldest first, in one format of ``EXPORTS``."""
     runs = [logged_run(stored_run, str(stored_run.get("run_id"))) for stored_run in stored_runs]
     return answer_table([live_run(reviews.name, runs, reviews.by_run)], f".{to}")
+
+
+def _normal(reviewer: str) -> str:
+    """Return a name in a form that is the same for all spellings that look alike."""
+    return " ".join(fold(reviewer).translate(_LATIN).split())

@@ -8,7 +8,8 @@ import pytest
 from langchain_core.documents import Document as Retrieved
 
 from conflictscore.errors import NoDocumentsError
-from conflictscore.retrieval.discreet import DiscreetRetriever, discreet
+from conflictscore.retrieval.corpus import CorpusRetriever
+from conflictscore.retrieval.discreet import DiscreetRetriever, discreet, without_folders
 from conflictscore.retrieval.recording import RecordedRetriever, record_questions
 from conflictscore.retrieval.search_notes import collecting, note
 from tests.middleware.service.serving import QUESTION, serving
@@ -94,3 +95,37 @@ def test_a_note_is_logged_even_if_many_others_were(
     for number in range(5):
         retriever._log_once(f"note {number}")
     assert [record.message for record in caplog.records] == [f"note {n}" for n in range(5)]
+
+
+def test_no_reply_of_a_service_holds_the_folders_of_its_documents(tmp_path: Path) -> None:
+    for folder, name in (("log", "day.md"), ("gazette", "day.md"), ("board", "minutes.md")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(f"The lamp was lit in 1871, says the {folder}.")
+    corpus = CorpusRetriever.from_paths([tmp_path])
+    with serving(World(), retriever=corpus) as served:
+        reply = served.ask()
+        run = served.run(reply)
+    shown = f"{reply.text} {run}"
+    addresses = {document["url"] for document in run["documents"]}
+    assert addresses == {"gazette/day.md", "log/day.md", "minutes.md"}
+    assert str(tmp_path) not in shown
+    assert corpus.documents[0].url.startswith(str(tmp_path)), "the operator still sees the path"
+
+
+async def test_a_search_of_ones_own_shows_no_folders_either() -> None:
+    paths = ["/srv/a/x.md", "file:///srv/b%20c/x.md", "C:\\papers\\y.md", "docs/z.md"]
+    addresses = [*paths, "https://site.test/x.md"]
+    documents = [
+        Retrieved(page_content=f"Text {number}", metadata={"source": address})
+        for number, address in enumerate(addresses)
+    ]
+    shown = await DiscreetRetriever(retriever=Found(documents=documents)).ainvoke(QUESTION)
+    expected = ["a/x.md", "b c/x.md", "y.md", *addresses[3:]]
+    assert [document.metadata["source"] for document in shown] == expected
+    assert [document.metadata["source"] for document in documents] == addresses
+
+
+def test_paths_that_end_alike_are_told_apart() -> None:
+    deep = "/".join("abcdefghijklmnopqrstuvwxyz")
+    names = without_folders([f"/1/{deep}", f"/2/{deep}", "/3/z"])
+    assert len({*names.values()}) == 3

@@ -272,6 +272,21 @@ def test_a_reviewers_name_belongs_to_the_key_that_first_reviewed_with_it(served:
     assert door.post(reviews, json=said(second)).status_code == 201, "one's own is replaced"
 
 
+@pytest.mark.parametrize(
+    "spelling", ["Ann", " ANN ", "\uff41\uff4e\uff4e", "a\u200bnn", "\u0430nn", "\u00e1nn"]
+)
+def test_a_name_that_looks_the_same_belongs_to_the_same_key(served: Served, spelling: str) -> None:
+    reviews, door = f"/v1/runs/{ask(served)}/reviews", served.http
+    verdict = door.get(reviews).json()["verdicts"][0]
+    assert door.post(reviews, json=said(verdict)).status_code == 201
+
+    reply = desk(served).post(reviews, json={**said(verdict), "reviewer": spelling})
+
+    assert (reply.status_code, reply.json()["error"]["code"]) == (403, "name_of_another")
+    own = door.post(reviews, json={**said(verdict), "reviewer": spelling})
+    assert own.status_code == 201
+
+
 def test_an_invalid_review_is_reported_until_it_is_mended(runs_file: Path) -> None:
     reviews = KeptReviews(runs_file)
     path = reviews_beside(runs_file)
