@@ -35,6 +35,8 @@ MOST_OF_TOOLS = 1000
 """Maximum number of documents from all tools in one turn of the conversation. The same limit
 applies to the documents in a request to the service. It was chosen by hand, and is far above what
 searches return."""
+_WORDS_FOR_NULL = frozenset(("nan", "null", "none", "<na>", "n/a", "undefined"))
+"""Texts that programs write for a missing text. A document with no other word says nothing."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 """The fields of a record. If a caller passes a record as a mapping, these fields do not become
 metadata."""
@@ -60,7 +62,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
         fields, text = item.metadata, clean_text(item.page_content)
         url_key = next((key for key in URL_KEYS if _text(fields, key)), "")
         url = _text(fields, url_key) if url_key else ""
-        if not text or (url, text) in earlier:
+        if not text or _is_missing(text) or (url, text) in earlier:
             continue
         earlier.add((url, text))
         title, metadata = _text(fields, "title"), _kept(fields, ("title", url_key))
@@ -251,6 +253,13 @@ def _is_null(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
+def _is_missing(text: object) -> bool:
+    """Whether a document's text is null, or a word that stands for null."""
+    return _is_null(text) or (
+        isinstance(text, str) and len(text) < 20 and text.strip().casefold() in _WORDS_FOR_NULL
+    )
+
+
 def _is_blank(value: object) -> bool:
     if isinstance(value, str | bytes):
         return not value.strip()
@@ -263,13 +272,13 @@ def _has_no_text(item: object) -> bool:
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
     if isinstance(item, Retrieved):
-        return _is_blank(item.page_content)
+        return _is_missing(item.page_content) or _is_blank(item.page_content)
     if isinstance(item, Document):
-        return _is_blank(item.text)
+        return _is_missing(item.text) or _is_blank(item.text)
     if isinstance(item, Mapping):
         texts = [item[key] for key in TEXT_KEYS if key in item]
-        return bool(texts) and all(_is_null(text) or _is_blank(text) for text in texts)
-    return _is_null(item) or _is_blank(item)
+        return bool(texts) and all(_is_missing(text) or _is_blank(text) for text in texts)
+    return _is_missing(item) or _is_blank(item)
 
 
 def _is_null_document(item: object) -> bool:
@@ -277,10 +286,14 @@ def _is_null_document(item: object) -> bool:
 
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
+    if isinstance(item, Retrieved):
+        return _is_missing(item.page_content)
+    if isinstance(item, Document):
+        return _is_missing(item.text)
     if not isinstance(item, Mapping):
-        return _is_null(item)
+        return _is_missing(item)
     texts = [item[key] for key in TEXT_KEYS if key in item]
-    return bool(texts) and all(map(_is_null, texts))
+    return bool(texts) and all(map(_is_missing, texts))
 
 
 def _is_said(value: object) -> bool:

@@ -192,6 +192,9 @@ WRITTEN_BY_OTHERS = {
     "paragraphs": '{"paragraphs": ["Lit."], "title": "Log"}',
     "a search result": '{"node": {"text": "Lit.", "metadata": {"title": "Log"}}, "score": 0.5}',
     "an identifier beside it": '{"document": "d1", "text": "Lit.", "title": "Log"}',
+    "an object for the document": '{"document": {"text": "Lit.", "title": "Log"}, "score": 0.5}',
+    "a title around the document": '{"title": "Log", "passage": {"content": "Lit."}}',
+    "parts of a message": '{"content": [{"type": "text", "text": "Lit."}], "title": "Log"}',
     "beside an empty field": '{"text": "", "content": "Lit.", "title": "Log"}',
 }
 
@@ -201,6 +204,22 @@ def test_json_lines_are_read_as_other_tools_write_them(tool: str) -> None:
     line = WRITTEN_BY_OTHERS[tool]
     first, second = read_documents([write("d.jsonl", f"{line}\n{line}\n")]).documents
     assert {(first.text, first.title), (second.text, second.title)} == {("Lit.", "Log")}
+
+
+def test_an_object_in_a_row_keeps_its_own_title_and_address() -> None:
+    inner = '{"text": "Lit.", "metadata": {"title": "Log", "source": "https://a.test"}}'
+    row = f'{{"title": "Results", "url": "https://b.test", "document": {inner}}}'
+    (document,) = read_documents([write("d.jsonl", row)]).documents
+    assert (document.title, document.url) == ("Log", "https://a.test")
+
+
+def test_a_character_nul_does_not_refuse_a_file() -> None:
+    read = read_documents([write("d.csv", "text\nLit in\0 1871.\nLit in 1874 says the log.\n")])
+    assert [document.text for document in read.documents] == [
+        "Lit in\ufffd 1871.",
+        "Lit in 1874 says the log.",
+    ]
+    assert [note.kind for note in read.notes] == [NoteKind.ENCODING]
 
 
 def test_two_objects_on_a_line_are_two_documents() -> None:

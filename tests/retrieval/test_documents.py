@@ -37,6 +37,16 @@ def test_empty_and_repeated_items_leave_no_gap_in_the_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize("word", ["nan", "NaN ", "None", "null", "N/A", "<NA>"])
+def test_a_word_for_a_missing_text_is_no_document(word: str) -> None:
+    given = [word, {"text": word}, Retrieved(page_content=word), "None of the lamps was lit."]
+    with collecting() as notes:
+        assert [document.text for document in as_documents(given)] == [given[-1]]
+    assert notes == ["3 of 4 documents are null, and were left out"]
+    results = [Retrieved(page_content=word), Retrieved(page_content="lit")]
+    assert [document.text for document in to_documents(results)] == ["lit"]
+
+
 def test_control_characters_go_and_line_ends_stay() -> None:
     (document,) = to_documents([Retrieved(page_content="s\x00k\x1by\r\nis\tblue\x0c\ud800x")])
     assert document.text == "sky\nis\tblue\n\ufffdx"

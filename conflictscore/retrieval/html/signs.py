@@ -124,6 +124,8 @@ def put_signs_into_words(body: "LexborNode") -> int:
         _put_control(node)
     for node in body.css("svg")[:_SAMPLE]:
         put_drawing(node)
+    for node in body.css("[role=img][aria-label]:not(img,svg)")[:_SAMPLE]:
+        _name_group(node)
     # these elements are frequent, and few of them are icons, so more are examined
     for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
         if _may_be_icon(node):
@@ -147,6 +149,15 @@ def _may_be_icon(node: "LexborNode") -> bool:
         return True
     # the text of inner elements is not read, since deep nesting makes that slow
     return only.is_text_node and only.next is None and (only.text() or "").strip() in LIGATURES
+
+
+def _name_group(node: "LexborNode") -> None:
+    """Replace a group of icons, such as five stars, with the group's name."""
+    is_group = node.child is not None and node.css_first("img,svg,canvas,video,object") is None
+    name = " ".join((node.attributes.get("aria-label") or "").split())[:LONGEST_NAME]
+    if is_group and name and not node.text().strip():
+        node.insert_before(f" {name} ")
+        node.decompose()
 
 
 def marked_inline(text: str) -> str:

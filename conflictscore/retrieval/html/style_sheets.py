@@ -64,8 +64,12 @@ _WHITE = re.compile(
     r"|rgba\([^)]{0,40},\s*0?\.?0\s*\))",
     re.IGNORECASE,
 )
-# Declarations of a background, on which white text may be visible.
-_GROUND = re.compile(r"background(?:-color|-image)?\s*:|bgcolor", re.IGNORECASE)
+# Declarations of a background, on which white text may be visible: any but a white one.
+_GROUND = re.compile(
+    r"background(?:-color|-image)?\s*:(?!\s*(?:#fff(?:fff)?|white|none|transparent)\s*(?:[;!}\"']|$))"
+    r"|bgcolor(?!\s*=\s*[\"']?(?:#fff(?:fff)?|white)\b)",
+    re.IGNORECASE,
+)
 _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
 # "all", "screen", nothing, or only a condition.
@@ -237,7 +241,8 @@ def _has_ground(node: "LexborNode") -> bool:
     around: LexborNode | None = node
     while around is not None:
         attributes = around.attributes if around.is_element_node else {}
-        if "bgcolor" in attributes or _GROUND.search(attributes.get("style") or ""):
+        ground = f"bgcolor={attributes.get('bgcolor')}" if "bgcolor" in attributes else ""
+        if _GROUND.search(ground) or _GROUND.search(attributes.get("style") or ""):
             return True
         around = around.parent
     return False

@@ -29,6 +29,9 @@ _NO_TITLE = re.compile(
 """Matches titles that programs write into a file's properties if the author sets none."""
 
 
+_NULS = 20
+"""A file is not text if more than one character in this many is NUL. The number was chosen by
+hand."""
 _UNSURE = "has more style rules than can be applied, so some text that was read may be invisible"
 
 
@@ -50,16 +53,17 @@ def read_file(data: bytes, ending: str, url: str) -> tuple[list[FileDocument], N
 
 def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
     decoding = decode(data, html=html)
-    if "\0" in decoding.text:  # decode() accepts a few control characters
+    if decoding.text.count("\0") * _NULS > len(decoding.text):
         raise UnreadableError("is not text")
+    text = decoding.text.replace("\0", "\ufffd")
     if not decoding.encoding.startswith(("utf-8", "utf-16", "utf-32")):
         sentence = f"{url}: not UTF-8, read as {decoding.encoding}"
         notes.append(Note(NoteKind.ENCODING, sentence))
     # the file itself may contain U+FFFD
-    elif (replaced_characters := decoding.text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
+    elif (replaced_characters := text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
         sentence = f"{url}: {replaced_characters} characters are damaged and were read as \ufffd"
         notes.append(Note(NoteKind.ENCODING, sentence))
-    return decoding.text
+    return text
 
 
 def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:

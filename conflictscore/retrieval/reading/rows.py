@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
-from conflictscore.retrieval.documents import TEXT_KEYS, as_document
+from conflictscore.retrieval.documents import TEXT_KEYS, URL_KEYS, as_document
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.delimited_rows import (
     MOST_ROWS,
@@ -204,17 +204,22 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the object that contains the text, together with its metadata.
 
     This object is the row itself, the first object in the row that has text (LangChain's
-    ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``), or
-    the row's metadata, as in Pinecone's exports. A text stored in pieces becomes one text with
-    several lines.
+    ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``, the
+    ``document`` of a search result), or the row's metadata, as in Pinecone's exports. A text stored
+    in pieces becomes one text with several lines. An inner object without a title or address gets
+    those of the objects around it.
     """
     inner = fields
     metadata: dict[str, Any] = {}
+    about: dict[str, Any] = {}
     for _ in range(_DEEPEST_TEXT):
         metadata = _metadata_of(inner) or metadata
-        if any(key in inner for key in TEXT_KEYS):
+        if any(key in inner and not _is_object_with_text(inner[key]) for key in TEXT_KEYS):
             break
+        about |= {key: inner[key] for key in ("title", *URL_KEYS) if key in inner}
         inner = _inner_object(inner)
+    if inner is not fields:
+        inner = {**_missing_names(about, {**metadata, **inner}), **inner}
     inner = {**inner, **_joined_pieces(inner)}
     if metadata and not any(key in inner for key in TEXT_KEYS):
         inner = inner | {key: metadata[key] for key in TEXT_KEYS if key in metadata}
@@ -234,6 +239,20 @@ def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:
     return next((value for value in objects if _holds_text(value)), fields)
 
 
+def _is_object_with_text(value: object) -> bool:
+    return isinstance(value, dict) and _holds_text(value)
+
+
+def _missing_names(about: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the title and address in ``about`` that ``fields`` lack."""
+    has_address = any(key in fields for key in URL_KEYS)
+    return {
+        key: value
+        for key, value in about.items()
+        if key not in fields and is_scalar(value) and not (has_address and key in URL_KEYS)
+    }
+
+
 def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
     """Return a text that is stored in pieces (joined by line feeds) or in a nested ``value``."""
     values = {
@@ -244,10 +263,15 @@ def _joined_pieces(fields: Mapping[str, Any]) -> dict[str, str]:
     return values | {
         key: "\n".join(pieces)
         for key in TEXT_KEYS
-        if isinstance(pieces := fields.get(key), list)
-        and pieces
-        and all(isinstance(piece, str) for piece in pieces)
+        if (pieces := _pieces(fields.get(key))) and all(isinstance(each, str) for each in pieces)
     }
+
+
+def _pieces(value: object) -> list[Any]:
+    """Return the items of a list; a part of a chat message, ``{"text": "…"}``, becomes its text."""
+    if not isinstance(value, list):
+        return []
+    return [each.get("text") if isinstance(each, dict) else each for each in value]
 
 
 def _metadata_of(fields: Mapping[str, Any]) -> dict[str, Any]:

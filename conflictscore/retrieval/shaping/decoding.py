@@ -9,6 +9,12 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from conflictscore.retrieval.pages.page import UnreadableError
+from conflictscore.retrieval.shaping.languages import (
+    has_all_signs_in_place,
+    is_latin,
+    is_plain,
+    plausibility,
+)
 
 
 class Decoded(NamedTuple):
@@ -71,6 +77,8 @@ _CANDIDATES = (
 DOS and IBM code pages are excluded, since a guess could choose them by chance: "1932–1945" in
 cp1252 is also valid cp852.
 """
+_LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257")
+"""Encodings of the Latin alphabet. Of equally plausible ones, the first is used."""
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Maximum number of bytes from which an encoding is guessed, and maximum number of bytes in a
@@ -129,14 +137,29 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     best = body.decode(name, "replace")
     if best.count("\ufffd") * _DAMAGE <= high:
         return Decoded(best, name)
-    from charset_normalizer import from_bytes
-
     # a cut in the middle of a character would rule out the correct encoding
     for less in range(_LONGEST_CHARACTER):
-        guess = from_bytes(body[: _GUESS_FROM - less], cp_isolation=list(_CANDIDATES)).best()
-        if guess:
-            return Decoded(body.decode(guess.encoding, "replace"), guess.encoding)
+        if guess := _guessed(body[: _GUESS_FROM - less]):
+            return Decoded(body.decode(guess, "replace"), guess)
     raise UnreadableError("is not text in an encoding that can be determined")
+
+
+def _guessed(body: bytes) -> str:
+    """Return the most likely encoding of a text; empty if none fits.
+
+    If the text may be in the Latin alphabet, the encoding whose letters fit a language best is
+    chosen.
+    """
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(body, cp_isolation=list(_CANDIDATES))
+    texts = {name: body.decode(name, "c1_controls") for name in _LATIN}
+    if is_plain(texts["cp1252"]):
+        return "cp1252"
+    if matches and not is_latin(str(matches[0])):
+        return str(matches[0].encoding)
+    likeliest = max(texts, key=lambda name: plausibility(texts[name]))
+    return likeliest if matches or has_all_signs_in_place(texts[likeliest]) else ""
 
 
 def _own_codec(body: bytes) -> str | None:

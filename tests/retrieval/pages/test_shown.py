@@ -83,6 +83,18 @@ def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetc
     ]
     white = "<style>.w{color:white}</style><p class=w>1950</p><p>1932</p>"
     assert whole_text(white).text == "1932"
+    on_white = "<style>body{background:#FFF}</style><p style='color:#fff'>1950</p><p>1932</p>"
+    assert whole_text(on_white).text == "1932"
+    on_black = "<style>p{background:#000}</style><p style='color:#fff'>1950</p><p>1932</p>"
+    assert whole_text(on_black).text == "1950\n1932"
+
+
+def test_a_group_of_icons_is_read_as_its_name() -> None:
+    stars = "<i class='star full'></i>" * 5
+    html = f"<p>Rated <span role=img aria-label='4 of 5 stars'>{stars}</span> by Vik</p>"
+    assert whole_text(html).text == "Rated 4 of 5 stars by Vik"
+    seen = "<p>Rated <span role=img aria-label='four'>★★★★☆</span></p>"
+    assert whole_text(seen).text == "Rated ★★★★☆"
 
 
 def test_a_snippet_keeps_its_raised_digits_apart() -> None:
