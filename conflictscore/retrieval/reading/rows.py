@@ -209,6 +209,18 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
     in pieces becomes one text with several lines. An inner object without a title or address gets
     those of the objects around it.
     """
+    inner, metadata = _innermost(fields)
+    inner = {**inner, **_joined_pieces(inner)}
+    if metadata and not any(key in inner for key in TEXT_KEYS):
+        inner = inner | {key: metadata[key] for key in TEXT_KEYS if key in metadata}
+    if metadata:
+        inner = {key: value for key, value in inner.items() if key not in _METADATA_FIELDS}
+        inner["metadata"] = metadata
+    return inner
+
+
+def _innermost(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the object that contains the text, and the metadata that belongs to it."""
     inner = fields
     metadata: dict[str, Any] = {}
     about: dict[str, Any] = {}
@@ -218,15 +230,7 @@ def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
             break
         about |= {key: inner[key] for key in ("title", *URL_KEYS) if key in inner}
         inner = _inner_object(inner)
-    if inner is not fields:
-        inner = {**_missing_names(about, {**metadata, **inner}), **inner}
-    inner = {**inner, **_joined_pieces(inner)}
-    if metadata and not any(key in inner for key in TEXT_KEYS):
-        inner = inner | {key: metadata[key] for key in TEXT_KEYS if key in metadata}
-    if metadata:
-        inner = {key: value for key, value in inner.items() if key not in _METADATA_FIELDS}
-        inner["metadata"] = metadata
-    return inner
+    return {**_missing_names(about, {**metadata, **inner}), **inner}, metadata
 
 
 def _inner_object(fields: dict[str, Any]) -> dict[str, Any]:

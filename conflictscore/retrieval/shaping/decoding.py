@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.shaping.languages import (
+from conflictscore.retrieval.shaping.language_letters import (
     has_all_signs_in_place,
     is_latin,
     is_plain,
