@@ -65,7 +65,6 @@ def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
 
 def _is_free(settings: Mapping[str, Any]) -> bool:
     """Return whether all documents come from files on this machine."""
-    searches = [part.strip().partition(":")[0] for part in (settings["search"] or "").split(",")]
-    return not settings["read_pages"] and all(
-        search in ("corpus", "recorded") or (not search and settings["docs"]) for search in searches
-    )
+    search = (settings["search"] or "").partition(":")[0].strip()
+    is_local = search in ("corpus", "recorded") or (not search and bool(settings["docs"]))
+    return is_local and not settings["read_pages"]

@@ -211,9 +211,12 @@ def _opened(
 
 
 def _searches(settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of the searches in order, without addresses, which may contain passwords."""
+    """Return the search's name, without its address, which may contain a password.
+
+    It is a list, since earlier versions could combine searches; their runs can still be resumed.
+    """
     from conflictscore.retrieval.providers import configured_search
 
     if settings["search"] is None:
         return ["corpus" if settings["docs"] else configured_search() or "none"]
-    return [part.strip().partition(":")[0] for part in settings["search"].split(",")]
+    return [settings["search"].partition(":")[0].strip()]

@@ -66,7 +66,7 @@ def run_cost(
 
 
 def _by_step(question_results: Sequence[QuestionResult]) -> dict[str, Usage]:
-    """Add up the usage of each step reached by at least one question, in the order of the steps."""
+    """Add up the usage of each step, in the order of the steps; leave out steps never reached."""
     totals: dict[str, Usage] = {}
     for question_result in question_results:
         for step, models in question_result.usage.items():
@@ -96,13 +96,14 @@ def _beyond_baseline(
     """
     parts: list[_ByModel] = []
     for question_result in question_results:
-        # a question without this step cost nothing
+        # if the step has not run for this question, it has cost nothing
         whole = _cold(question_result.usage.get(METHODS[method].step or method, {}))
         if whole is None:
             return None
         if METHODS[method].step == LOOP and LOOP in question_result.usage:
             if question_result.first_usage is None:
                 return None
+            # of the loop's methods, only guarded-rag needs the score of the last answer
             checks = {} if method == "guarded-rag" else question_result.check_usage or {}
             less = _sum((question_result.first_usage, checks))
             whole = {

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from conflictscore.benchmarks.harness.methods.method import Form as Form
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS
+from conflictscore.benchmarks.harness.methods.method_opening import method_of
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.question_documents import shortened
 from conflictscore.benchmarks.harness.question_sample import drawn
 from conflictscore.benchmarks.harness.records import Question, Verdict
@@ -72,7 +73,10 @@ class Benchmark:
     judge: AnswerJudge | None = None
     """The judge of free-form answers; None in multiple choice, which needs no judge."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
-    """The judges of methods with ``own_judge``, by name of the method; they replace ``judge``."""
+    """The judges of methods with ``own_judge``, by name of the method; they replace ``judge``.
+
+    ``judge`` is needed all the same, since it judges the baseline, which is always run.
+    """
     graded: frozenset[str] = frozenset()
     """The measures whose values are numbers in [0, 1] instead of yes or no."""
     falling: frozenset[str] = frozenset()
@@ -120,13 +124,22 @@ class Benchmark:
             )
         if self.form == "free-form" and self.judge is None and not self.scored:
             raise InputError(f"{self.name}: free-form answers need a judge; give judge=…")
+        for name in self.judges:
+            # without own_judge, equal answers of all methods share one grade, so the judge of one
+            # method would decide the grades of others
+            if name in METHODS and not method_of(name).own_judge:
+                raise InputError(
+                    f"{self.name}: judges names {name}, a method without own_judge; set own_judge"
+                    " in the method, or give judge=… for all methods"
+                )
         for judge in filter(None, (self.judge, *self.judges.values())):
             _refuse_odd_judge(self.name, judge)
 
     def selected(self, sample: int | None, seed: int) -> "tuple[Benchmark, dict[str, Any]]":
         """Return the benchmark with only the sampled questions, and what the manifest records."""
         questions = self.questions if sample is None else drawn(self.questions, sample, seed)
-        # versions with ``--limit`` wrote this field; runs can only be continued with equal fields
+        # earlier versions, which had an option --limit, wrote the field "limit"; their runs can
+        # only be resumed if this version writes the same fields
         how = {"limit": None, "sample": sample, "of": len(self.questions)}
         return replace(self, questions=questions), how
 
@@ -144,14 +157,13 @@ def _refuse_odd_judge(benchmark: str, judge: AnswerJudge) -> None:
     name = getattr(judge, "__name__", type(judge).__name__)
     signature = "async def judge(question, answer, *, model, prompts, meter)"
     try:
+        # the values are placeholders: bind only checks the names and the number of arguments
         inspect.signature(judge).bind(0, "", model=0, prompts=0, meter=0)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{benchmark}: the judge {name} cannot be called ({error}); give {signature}"
         ) from None
-    calls: tuple[Any, ...] = (
-        judge,
-        type(judge).__call__,
-    )  # the judge may be an object with an async __call__
+    # the judge may be a function, or an object with an async __call__
+    calls: tuple[Any, ...] = (judge, type(judge).__call__)
     if not any(map(inspect.iscoroutinefunction, calls)):
         raise InputError(f"{benchmark}: the judge {name} is not async; give {signature}")

@@ -22,14 +22,14 @@ from typing import Any, NamedTuple, Self, TypeVar
 from conflictscore.benchmarks.harness.definition import Benchmark
 from conflictscore.benchmarks.harness.figures import Paired
 from conflictscore.benchmarks.harness.manifest import Manifest
-from conflictscore.benchmarks.harness.methods.registry import MEANING, steps
+from conflictscore.benchmarks.harness.methods.registry import steps
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.session import Session
 from conflictscore.benchmarks.harness.setup import Setup
 from conflictscore.benchmarks.harness.statistics import mcnemar_power, questions_needed
 from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.paper_figures import paper_figures
-from conflictscore.errors import ProviderError, UnreadableReplyError
+from conflictscore.errors import InputError, ProviderError, UnreadableReplyError
 from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.labelers.cascade import Cascade
 from conflictscore.labelers.protocol import Labeler, Pair, TableLabeler
@@ -53,11 +53,20 @@ The number is the paper's share for binary choice (section 6.4).
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
 _SAMPLE = 30
-"""The maximum number of questions on which an estimate runs the steps, to keep it short."""
+"""The maximum number of questions on which an estimate runs the steps.
+
+With more questions, an estimate takes longer; with fewer, it depends more on how long the documents
+of these questions are.
+"""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
+"""The fields of ``Amounts`` that are counted by the models; the cost is computed from them."""
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Assumed numbers of tokens, in this order: the thinking of a reasoning model before each reply,
-the JSON reply of a judge, and the overhead of a chat message."""
+the JSON reply of a judge, and the overhead of a chat message.
+
+They only affect estimates. If an estimate should be too low or too high for a model, the records of
+a real run show the true numbers.
+"""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",
@@ -132,8 +141,10 @@ class CountingModel(LanguageModel):
             reply = form.format(**fields, letter="AB"[number % 2])
             with suppress(ValueError):
                 reading = read(reply)
+                # a step that reads claims can read the plain text too, but as no list of claims;
+                # it gets the fourth reply, which is one
                 if form == _REPLIES[0] and type(reading) is tuple:
-                    continue  # this step reads claims, so it needs a later reply: the list
+                    continue
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
@@ -144,7 +155,8 @@ class CountingModel(LanguageModel):
     ) -> Any:
         """Count the call, and raise an error; the surrounding labeler then makes up the labels."""
         single = schema["title"] == "evidence_label"
-        # a reply with labels of many documents is assumed to fill half of its limit
+        # The limit of a reply with many labels leaves room for long reasons, so the reply is
+        # assumed to fill half of it; half is a guess.
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
 
@@ -194,7 +206,8 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
     """Return the run's labeler with a counting model; None if this labeler makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
-        # the worst case: the judge is asked about every pair
+        # A cascade asks its judge only about pairs that its first labeler leaves open. How many
+        # these are is unknown, so the estimate assumes the worst case: every pair.
         return default_judge(model, prompts)
     asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
     return (
@@ -222,15 +235,19 @@ def estimate(
     number of documents per question, and the number of tokens per document.
     """
     setup = setup.fitted(benchmark)
+    if not benchmark.questions:
+        raise InputError(f"{benchmark.name}: there are no questions to estimate")
     if not benchmark.reply_forms:
         benchmark = replace(benchmark, judge=benchmark.judge and _unjudged, judges={})
     questions = benchmark.questions
     if assumed_documents:
         documents = tuple(
+            # "so " is one token; the number keeps the texts from counting as copies
             {"text": f"{number} {'so ' * assumed_documents[1]}"}
             for number in range(assumed_documents[0])
         )
         questions = tuple(q.model_copy(update={"documents": documents}) for q in questions)
+    # every k-th question, since neighbours in a file often have the same topic; k is rounded up
     sample = questions[:: -(-len(questions) // _SAMPLE)]
     models = (setup.context.generator, setup.context.decomposer, setup.answer_judge)
 
@@ -251,6 +268,7 @@ def estimate(
             labeler=labeler,
             cache=None,
             check_last=setup.checks_last,
+            reconsider=setup.settings.reconsider,
         )
         manifest = Manifest(benchmark="", created="", configuration={}, hashes={}, versions={})
         usage_by_place = defaultdict[tuple[str, str], Usage](Usage)
@@ -262,11 +280,8 @@ def estimate(
             session = Session(store, context, grader, benchmark, methods, ledger)
             await session.run(1)
             for record in store.records():
-                if (
-                    conflicts or record.step != MEANING
-                ):  # without a conflict no answer changes, so no claims are compared
-                    for model, usage in record.usage.items():
-                        usage_by_place[record.step, model] += usage
+                for model, usage in record.usage.items():
+                    usage_by_place[record.step, model] += usage
         return usage_by_place
 
     low, high = (run_for_sync_caller(bound(conflicts=side)) for side in (False, True))

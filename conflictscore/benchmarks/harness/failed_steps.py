@@ -8,7 +8,11 @@ from conflictscore.errors import FailureKind
 from conflictscore.records import EvidenceLabel, Label
 
 _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
-"""Fields of a step's value that explain why a part of the value is missing."""
+"""Fields of a step's value that explain why a part of the value is missing.
+
+The first is a field of the loop, whose second answer failed. The second is a field of ``pipeline``,
+which then answered without a conflict type.
+"""
 
 
 def failures(records: Iterable[StepRecord]) -> set[StepKey]:
@@ -34,7 +38,11 @@ def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_lacking(report: Mapping[str, Any]) -> bool:
-    """Return whether a recorded report lacks claims or requested labels."""
+    """Return whether a recorded report lacks claims or requested labels.
+
+    Pairs that the loop's limits left out were not requested: repeating the step would leave them
+    out again.
+    """
     if report["error"] is not None:
         return True
     pairs = (pair for claim in report["claims"] for pair in claim["labels"])

@@ -27,15 +27,23 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     return {name: Verdict(value=score, explanation=counts) for name, score in scores.items()}
 
 
-def refuse_odd_values(verdicts: Mapping[str, Verdict], graded_measures: Collection[str]) -> None:
-    """Reject values that would be counted wrongly; a custom judge might return them.
+def refuse_odd_values(
+    verdicts: Mapping[str, Verdict], measures: Collection[str], graded_measures: Collection[str]
+) -> None:
+    """Reject verdicts that would be counted wrongly or ignored; a custom judge might return them.
 
-    A graded measure accepts numbers from 0 to 1; any other measure accepts yes or no.
+    A graded measure accepts numbers from 0 to 1; any other measure accepts yes or no. A judge may
+    leave out measures that do not apply to the question.
 
     Raises:
-        InputError: A value does not fit its measure; the message names both.
+        InputError: The benchmark has no such measure, or a value does not fit its measure.
     """
     for name, verdict in verdicts.items():
+        if name not in measures:
+            raise InputError(
+                f"the judge gave a verdict on {name!r}, which is not a measure of the benchmark;"
+                f" its measures are {', '.join(measures)}"
+            )
         if verdict.value is None:
             continue
         fits = 0 <= verdict.value <= 1 if name in graded_measures else verdict.value in (0, 1)

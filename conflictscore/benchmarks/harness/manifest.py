@@ -45,7 +45,11 @@ _PACKAGES = (
     "tokenizers",
     "xllamacpp",
 )
-"""The packages that affect answers, scores or figures."""
+"""The packages that affect answers, scores or figures.
+
+They are recorded to explain why two runs with equal settings differ, for example because a new
+version of a tokenizer cuts documents elsewhere.
+"""
 
 
 class Manifest(Record):
@@ -88,7 +92,8 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
 def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
     decides = {name: fields[name] for name in ("benchmark", "configuration", "hashes")}
-    # earlier versions recorded settings of a guard and a method that no longer exist
+    # earlier versions recorded these settings of a guard and a method, which no longer exist;
+    # their runs can still be resumed
     former_settings = ("guard_margin", "resample_temperature")
     configuration = {k: v for k, v in fields["configuration"].items() if k not in former_settings}
     return decides | {"configuration": configuration}
@@ -120,9 +125,10 @@ def read_manifest(path: Path) -> Manifest:
         raise InputError(
             f"{path.parent}: contains no run (no {path.name}); give the folder of a run"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise InputError(f"{path}: damaged, or written by another program ({why})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):  # deeply nested JSON exceeds Python's recursion limit
+        raise InputError(f"{path}: damaged, or written by another program (not JSON)") from None
     if not isinstance(fields, dict) or "format" not in fields or "benchmark" not in fields:
         raise InputError(f"{path}: damaged, or written by another program")
     if fields["format"] not in _READ_FORMATS:
@@ -166,12 +172,12 @@ def found_in(search: str | None, docs: Sequence[str | Path]) -> dict[str, str]:
                 name = file.relative_to(
                     docs_path if docs_path.is_dir() else docs_path.parent
                 ).as_posix()
+                # a name contains no null byte, so other names and contents cannot give this text
                 digest.update(os.fsencode(name) + b"\0" + sha256_of_file(file).encode() + b"\n")
         hashes["docs"] = digest.hexdigest()
-    for part in (search or "").split(","):  # a search may combine several sources
-        kind, _, path = part.strip().partition(":")
-        if kind == "recorded":
-            hashes["recording"] = sha256_of_file(path)
+    kind, _, path = (search or "").partition(":")
+    if kind.strip() == "recorded":
+        hashes["recording"] = sha256_of_file(path.strip())
     return hashes
 
 

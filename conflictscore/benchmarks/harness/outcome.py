@@ -42,7 +42,7 @@ def read_run(
         ConfigurationError: The extra ``[bench]`` is not installed.
     """
     store = RunStore.read(folder)
-    compare = compare or store.manifest.compare  # a new --compare replaces the old one
+    compare = compare or store.manifest.compare  # without --compare, use the last session's pairs
     notes = (*store.notes, *store.lacking())
     return summarised(store, prices, budget_error=None, notes=notes, compare=compare)
 
@@ -109,6 +109,9 @@ def compared_of(
             comparison would have no meaning.
     """
     for method, against in pairs:
+        if method == against:
+            # the comparison would show nothing, but would count as one more test for Holm
+            raise InputError(f"--compare {method}:{against}: name two different methods")
         for name in (method, against):
             if name not in methods:
                 raise InputError(

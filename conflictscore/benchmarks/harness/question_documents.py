@@ -57,7 +57,10 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
 
 
 def _recording(retriever: Any) -> Any:
-    """Return the recording that a retriever, or a retriever wrapped in it, reads."""
+    """Return the recording behind a retriever; None if it does not read one.
+
+    Retrievers that read pages or cut passages wrap the retriever that searches.
+    """
     while retriever is not None and not hasattr(retriever, "missing"):
         retriever = getattr(retriever, "retriever", None)
     return retriever

@@ -22,9 +22,15 @@ _CORPORA = ("documents", "docs", "texts")
 _OURS = "conflictscore."
 """The module-name prefix of this library's own retrievers."""
 _DEEPEST = 4
-"""Settings are recorded down to this level of nested lists and objects, which may be circular."""
+"""Settings are recorded down to this level of nested lists and objects, which may be circular.
+
+It was chosen by hand. Deeper settings are left out, so a run can be resumed although they changed.
+"""
 _MOST = 50
-"""The maximum number of members of a recorded list or object; larger ones are hashed."""
+"""The maximum number of members of a recorded list or object; larger ones are hashed.
+
+It was chosen by hand. A hash notices a change too, but does not say what changed.
+"""
 
 
 def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None:

@@ -96,7 +96,13 @@ class Session:
 
         If the budget does not allow a question's next call, work on the question stops there. Calls
         in flight are completed.
+
+        Raises:
+            ValueError: ``concurrency`` is below 1, so no question would ever be run.
+            InputError: A setting is wrong, or a stored record is damaged.
         """
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}; give a number above 0")
         waiting = iter(self.store.questions)
         stops: list[BudgetError] = []
 
@@ -114,8 +120,9 @@ class Session:
             async with asyncio.TaskGroup() as tasks:
                 for _ in range(min(concurrency, len(self.store.questions))):
                     tasks.create_task(work())
-        # a wrong setting, or a damaged record, which is read outside steps; an InputError within a
-        # step is a failure of that step
+        # Two kinds of error get here: ConfigurationError, which is an InputError and which a step
+        # raises again, and the InputError of a damaged record, which is read outside steps. Any
+        # other InputError within a step is recorded as a failure of that step.
         except* InputError as errors:
             raise errors.exceptions[0] from None
         return stops[0] if stops else None
@@ -126,14 +133,15 @@ class Session:
         if search.value is not None:
             documents = read_value(search, DocumentsValue).documents
             request = Asked(question, documents)
-            # other methods are compared with the baseline, which is read from the step LOOP
+            # The baseline is always run (``chosen_methods`` adds it), since other methods are
+            # compared with it. Its step is LOOP, so this call also runs all methods of the loop.
             loop = await self._ask(method_of(BASELINE), request)
             if loop.value is not None:
                 request = replace(request, first=read_value(loop, LoopValue).attempts[0])
-            # the methods of the loop have finished; other methods may need its first answer
+            # the methods of the loop have finished; a method that starts from the loop's first
+            # answer is not run without one, and its result is then "the first answer failed"
             for method in map(method_of, self.methods):
-                # looks_again, as begins_with_first excludes the step LOOP, which is excluded here
-                if method.step != LOOP and (request.first or not method.looks_again):
+                if method.step != LOOP and (request.first or not method.begins_with_first):
                     await self._ask(method, request)
             await self._grades(question, documents)
             await self._meanings(question)
@@ -147,21 +155,26 @@ class Session:
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
         """Grade each distinct free-form answer; multiple choice needs no judge.
 
-        Answers of a method with its own judge are graded separately.
+        Answers of a method with its own judge are graded separately. A free-form benchmark either
+        has a judge for all other answers, or is graded by ConflictScore (``Benchmark`` refuses any
+        other).
         """
-        if self.benchmark.judge is None and not self.benchmark.scored:
+        benchmark = self.benchmark
+        if question.options or (benchmark.judge is None and not benchmark.scored):
             return
         answers: dict[str, str] = {}
         judges: dict[str, AnswerJudge | None] = {}
-        loop_scores: dict[str, ConflictReport | None] = {}
+        loop_scores: dict[str, ConflictReport] = {}
         for name, method_result in self.result(question).methods.items():
             if method_result.answer is None:
                 continue
             text = method_result.answer.text
             key = method_of(name).grade_key(text)
             answers[key] = text
-            judges[key] = self.benchmark.judges.get(name, self.benchmark.judge)
-            if METHODS[name].step == LOOP:
+            judges[key] = benchmark.judges.get(name, benchmark.judge)
+            # only the loop scores answers; its last answer has no score unless a guard needs it,
+            # and must not hide the score of an equally worded first answer
+            if METHODS[name].step == LOOP and method_result.report is not None:
                 loop_scores[text] = method_result.report
         for key, text in answers.items():
             judge = judges[key]
@@ -182,7 +195,7 @@ class Session:
         model, prompts = self.answer_judge, self.context.prompts
         # judges need a meter, but nobody reads this one: the ledger counts each model's calls
         verdicts = await judge(question, text, model=model, prompts=prompts, meter=UsageMeter())
-        refuse_odd_values(verdicts, self.benchmark.graded)
+        refuse_odd_values(verdicts, self.benchmark.measures, self.benchmark.graded)
         return {"verdicts": {name: verdict.to_json() for name, verdict in verdicts.items()}}
 
     async def _ask_score(

@@ -120,8 +120,9 @@ class Setup:
         methods = map(method_of, settings.methods)
         if settings.temperature is not None and not 0 <= settings.temperature <= 2:
             raise InputError(f"temperature is {settings.temperature}; give 0 to 2")
+        # ``rag`` needs only the loop's first answer, so without another of its methods the loop
+        # gives, and pays for, no second answer
         looks_again = any(method.step == LOOP and method.looks_again for method in methods)
-        # No second answer is paid for unless a method needs it.
         rounds = loop if looks_again else loop.replace(max_rounds=0)
         context = open_run(model, retriever, rounds, effort_needed=False, **models)
         if settings.temperature is not None and not takes_temperature(context.generator):
@@ -199,15 +200,19 @@ class Setup:
         """
         context, settings, answering = self.context, self.settings, self.answering
         models = (answering, context.decomposer, self.answer_judge)
+        # one cache serves all models of a run, so a single model decides for all of them
         steady = all(m.deterministic and m.identity is not None for m in models)
         cache = context.cache if context.cache is not None and steady else own
 
         def counted(model: LanguageModel) -> LanguageModel:
             parameters = model.parameters or {}
+            # "deterministic" makes the model store its replies; the run's own cache stores all
+            # replies, so that no call is paid for twice
             cached_model = replace(model, cache=cache, deterministic=True, parameters=parameters)
             return _transcribed(attach(cached_model, ledger), transcript)
 
-        # equal answers have the same claims and labels in all repetitions
+        # The decomposer is not sampled again in repetitions, so equal answers have the same claims
+        # and labels in all of them.
         decomposer = counted(context.decomposer)
         generator, grader = (
             decomposer
@@ -288,6 +293,7 @@ def _repeated(model: LanguageModel, settings: RunSettings) -> LanguageModel:
         return model
     chat: BaseChatModel = model.chat
     seed = {"seed": _REPLICATE_SEEDS + settings.seed} if "seed" in type(chat).model_fields else {}
-    # use odd numbers, since earlier versions cached second samples under even ones
+    # use odd numbers, since earlier versions cached second samples under even ones; a run that is
+    # resumed with this version must not find these samples
     apart = {**(model.parameters or {}), **seed, "sample": 1 + 2 * settings.replicate}
     return replace(model, chat=chat.model_copy(update=seed), parameters=apart)

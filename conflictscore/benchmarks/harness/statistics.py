@@ -13,12 +13,17 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.errors import ConfigurationError, install_hint
 
 _NEEDED = ("scipy", "statsmodels")
+"""The packages of the extra [bench] that the tests and intervals need."""
 ALPHA = 0.05
 """The significance level of all tests, and one minus the coverage of all intervals."""
 POWER = 0.8
 """The power at which the needed number of questions is computed, as is customary."""
 _MOST = 10_000_000
-"""The maximum number of questions; a gain that needs more is too small to matter."""
+"""The largest number of questions to consider; a gain that needs more is too small to matter.
+
+It was chosen by hand: no benchmark has a thousandth of this number. The search would take longer
+with a larger number.
+"""
 _RESAMPLES = 9_999
 """The number of bootstrap samples of an interval, which is scipy's default."""
 _MOST_SUMS = 500_000
@@ -141,7 +146,9 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
     If the absolute totals add up to more than ``_MOST_SUMS``, they are divided by a whole number
     and rounded, since there is one probability per possible sum. The tail then starts lower by the
-    largest possible rounding error, so p may be slightly too large, but never too small.
+    largest possible rounding error, so p may be too large, but never too small. This happens only
+    if the runs of a study cover very different numbers of questions, since the totals of equally
+    many runs are small.
     """
     if not totals:
         return None
@@ -315,9 +322,9 @@ def _fewest(power: Callable[[int], float]) -> int | None:
     """
     few, many = 1, 2
     while power(many) < POWER:
-        few, many = many, 2 * many
-        if many > _MOST:
+        if many == _MOST:
             return None
+        few, many = many, min(2 * many, _MOST)
     while many - few > 1:
         middle = (few + many) // 2
         if power(middle) < POWER:

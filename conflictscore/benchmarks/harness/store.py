@@ -39,7 +39,10 @@ _MANIFEST = "manifest.json"
 _RECORDS = "records.jsonl"
 _QUESTIONS = "questions.jsonl"
 _SHOWN = 8
-"""The maximum number of differences, or files, that an error message shows."""
+"""The maximum number of differences, or files, that an error message shows.
+
+Eight fit on a screen; the message says how many more there are.
+"""
 
 
 class RunStore:
@@ -257,7 +260,8 @@ def _refuse_other_files(folder: Path) -> None:
         # read_manifest raises an error if the file belongs to another program
         read_manifest(folder / _MANIFEST)
         return
-    # a killed run may leave these files without a manifest
+    # A run that was killed before its manifest was written leaves only these files. They belong to
+    # a run only if the lock is among them, since it is created first.
     remains = {n for n in names if n in (LOCK_FILE, _QUESTIONS, TEMPLATES) or n.endswith(".part")}
     if others := names - remains if LOCK_FILE in names else names:
         raise InputError(

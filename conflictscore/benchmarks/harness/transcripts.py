@@ -50,7 +50,7 @@ from conflictscore.storage.private_files import owner_only, private_folder, reme
 
 _SHARED_CHARS = 120
 """The minimum length, in characters, of a line that is stored once and then referred to by its
-hash. A reference to a shorter line would save little."""
+hash. A reference takes 27 characters itself, so a reference to a shorter line would save little."""
 _PARAMETERS = frozenset(
     {
         "model",
@@ -210,6 +210,7 @@ class Transcriber(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Write the finished call with its reply."""
+        # a call whose start was not reported is recorded without its messages
         start, call = self._begun.pop(run_id, (time.perf_counter(), self._sent((), {})))
         generation = response.generations[0][0] if response.generations[0] else None
         message = generation.message if isinstance(generation, ChatGeneration) else None

@@ -63,8 +63,9 @@ class Asker:
         self, question: Question, documents: Sequence[Document], method: Method = Method.RAG
     ) -> dict[str, Any]:
         """Answer from these documents, with the prompt of the given method."""
-        # the answering graph has its own maximum length, so a different maximum needs a direct call
-        if self.reply_tokens is not None and method is Method.RAG:
+        # The answering graph has its own maximum length, so a different maximum needs a direct
+        # call. The maximum applies to free-form answers only; chosen options have their own prompt.
+        if self.reply_tokens is not None and method is Method.RAG and not question.options:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))
         return {"answer": state["draft"], "notes": state["notes"]}
@@ -90,7 +91,7 @@ class Asker:
         start = {"answer": answer, "documents": [d.to_json() for d in documents]}
         state = await self.run(build_scoring_graph, start)
         report = Attempt.model_validate(state["attempts"][-1]).report
-        if report is None:
+        if report is None:  # never so today; a silent None would look like an answer without claims
             raise ValueError("the scoring graph gave no score")
         return report
 
@@ -104,6 +105,6 @@ def graph_input(question: Question, documents: Sequence[Document]) -> RagInput:
     }
 
 
-@cache  # equal methods must have the same key in ``Asker._graphs``
+@cache  # the function is a key in ``Asker._graphs``; a new one would be compiled at every call
 def _answering(method: Method) -> Callable[[RunContext], AnsweringGraph]:
     return lambda context: build_answering_graph(replace(context, method=method))

@@ -21,7 +21,12 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.records import Answer
 
 _TYPE_TOKENS = 160
-"""The maximum number of tokens for naming a conflict type and the reason for it."""
+"""The maximum number of tokens for naming a conflict type and the reason for it.
+
+The prompt asks for one short sentence and then the type. If a longer reason reaches the limit, the
+type is missing and the model is asked again. If it is missing again, ``pipeline`` answers without
+a type.
+"""
 # The line "ANSWER:" of a reply, which models like to print in bold.
 _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILINE)
 

@@ -20,11 +20,16 @@ from conflictscore.prompts import material
 from conflictscore.records import Answer, Document, differs
 from conflictscore.threads import together
 
-# a reader that keeps its opinion is told to reply with this word alone
+# A reader that keeps its opinion is told to reply with this word alone. Some models add quotation
+# marks or a full stop, and some explain themselves on further lines, which are ignored.
 _KEEP = re.compile(r"\W*keep\W*(?:\n|$)", re.IGNORECASE)
 _ROUNDS = 3  # the maximum number of rounds, as in the paper
 _OPINION_TOKENS = 160
-"""The maximum number of tokens of one reader's opinion."""
+"""The maximum number of tokens of one reader's opinion.
+
+The prompt asks for two sentences, and a longer opinion is cut off. A higher limit would make the
+summaries more expensive, since they read all opinions.
+"""
 _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
 
@@ -64,7 +69,8 @@ async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
         async with together() as start:
             for document in request.documents:
                 start(partial(read, document))
-        if opinions and not any(
+        # the last summary already sums up these opinions
+        if rounds > 1 and not any(
             differs(opinions[number], new_opinions[number]) for number in new_opinions
         ):
             break

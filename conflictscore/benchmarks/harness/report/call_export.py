@@ -1,7 +1,9 @@
 """Exports the transcripts of runs as JSON lines, one per call, with full texts."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.transcript_files import (
@@ -16,7 +18,8 @@ from conflictscore.storage.private_files import owner_only
 def export_calls(runs: Iterable[Path], out: Path) -> int:
     """Write the calls of the runs in the order in which they ended, each with the name of its run.
 
-    If a transcript was not closed, all its complete lines are written.
+    If a transcript was not closed, all its complete lines are written. If an error is raised, an
+    existing file ``out`` is unchanged.
 
     Returns:
         The number of calls written.
@@ -27,14 +30,20 @@ def export_calls(runs: Iterable[Path], out: Path) -> int:
     if out.suffix.casefold() != ".jsonl":
         raise InputError(f"{out}: calls are exported as .jsonl; give a name with that ending")
     count = 0
+    # the lines go to a file beside ``out`` one by one, since transcripts may exceed the memory
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
         # a reply may contain a lone surrogate, which UTF-8 cannot encode
-        with open(out, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:
+        with open(part, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:
             for line in _lines(runs):
                 file.write(line)
                 count += 1
-    except OSError as error:
+        part.replace(out)
+    except OSError as error:  # reading a transcript raises InputError, so this concerns ``out``
         raise InputError(f"{out}: cannot be written ({error.strerror})") from None
+    finally:
+        with suppress(OSError):  # the file is gone if it was renamed or never created
+            part.unlink()
     return count
 
 

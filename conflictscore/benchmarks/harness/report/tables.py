@@ -48,7 +48,10 @@ terminal; the limit was chosen by hand.
 _SHOWN_REASONS = 5
 """The maximum number of reasons for failures that are shown without ``verbose``; chosen by hand."""
 _ID_CHARS = 40
-"""The maximum number of characters of a question's id in a table; the reason needs the room."""
+"""The maximum number of characters of a question's id in a table; the reason needs the room.
+
+The ids that benchmarks make are shorter, so only ids from a user's file are cut.
+"""
 
 
 def print_figures(
