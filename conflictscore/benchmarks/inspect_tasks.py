@@ -50,7 +50,8 @@ def self_correcting_rag(
             rag_input["documents"] = documents
         final = await graph.ainvoke(rag_input)
         state.store.set(RUN, {name: final.get(name) for name in _SAVED})
-        state.output = ModelOutput.from_content(str(state.model), final["answer"])
+        # a failed run has no answer, but Inspect needs a text; ``scores`` then says why
+        state.output = ModelOutput.from_content(str(state.model), final["answer"] or "")
         state.messages.append(state.output.message)
         return state
 

@@ -46,7 +46,8 @@ def read_json_lines(path: Path) -> Iterator[tuple[str, Any]]:
         InputError: The file cannot be read, or a line is not JSON.
     """
     try:
-        with path.open(encoding="utf-8") as lines:
+        # "utf-8-sig" skips the byte order mark that some Windows programs write
+        with path.open(encoding="utf-8-sig") as lines:
             for row, line in enumerate(lines, start=1):
                 if not line.isspace():
                     yield f"{path}, row {row}", _value(line, f"{path}, row {row}")
@@ -126,7 +127,7 @@ def read_json(path: Path) -> Iterator[tuple[str, Any]]:
         InputError: The file cannot be read, or does not contain a JSON list.
     """
     try:
-        rows = _value(path.read_text("utf-8"), str(path))
+        rows = _value(path.read_text("utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
     if not isinstance(rows, list):

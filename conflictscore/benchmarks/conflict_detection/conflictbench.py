@@ -86,7 +86,8 @@ _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
 """The maximum number of draws in the search for unrelated documents from other questions.
 
-Some draws fail, since many ContraQA questions share a paragraph.
+Some draws fail, since many ContraQA questions share a paragraph. If 1,000 draws fail, the file has
+nearly no other documents, and the search would otherwise never end.
 """
 
 
@@ -319,6 +320,7 @@ def _constructed(
     """
     groups = []
     for question in questions:
+        # the lot depends on the question alone, so a part of the file gives the same conflicts
         ticket = lot(f"conflictbench {name}", seed, question.id)
         conflict = bool(question.contradicting) and ticket[0] % 2 == 0
         if conflict:

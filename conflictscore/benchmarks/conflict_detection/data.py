@@ -60,10 +60,11 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
 
     If ``size`` is odd, the additional group has a conflict. If a set has too few groups of one
     kind, all of them are drawn. The other kind keeps its half: a cut would only make its figures
-    less certain. A random sample would contain
-    very few conflicts, since they are rare in real evidence. For example, a random sample of 66
-    Factcheck-GPT claims has one conflict. If two samples have the same seed, the larger one
-    contains the smaller one.
+    less certain.
+
+    A random sample would contain very few conflicts, since they are rare in real evidence. For
+    example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the
+    same seed, the larger one contains the smaller one.
     """
     return _drawn(groups, lambda name, conflict: (size + conflict) // 2, seed)
 

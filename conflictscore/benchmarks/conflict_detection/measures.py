@@ -21,7 +21,7 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
 from conflictscore.benchmarks.harness.statistics import proportion
 from conflictscore.benchmarks.judging import Judge, at_once
-from conflictscore.errors import ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.usage import UsageMeter
@@ -213,7 +213,10 @@ def _f1(cells: Numbers) -> Numbers:
 
 
 _CLAIM_TOKENS = 200
-"""The maximum number of tokens in a claim that a model writes."""
+"""The maximum number of tokens in a claim that a model writes.
+
+A claim is one sentence of some 30 tokens. The limit only stops a model that goes on writing.
+"""
 
 
 async def detect(
@@ -253,8 +256,9 @@ async def written_claims(
 
     Raises:
         ProviderError: A claim could not be written; the other claims are cached.
+        ContextWindowError: A question and its answer are longer than the model's context window.
     """
-    failures: list[ProviderError] = []
+    failures: list[ProviderError | ContextWindowError] = []
 
     async def worded(group: ClaimGroup) -> ClaimGroup:
         if not group.question:
@@ -263,7 +267,8 @@ async def written_claims(
         prompt = judge.prompts.render("write_claim", **fields)
         try:
             reply = await judge.ask(prompt, read_text, _CLAIM_TOKENS)
-        except ProviderError as error:
+        except (ProviderError, ContextWindowError) as error:
+            # the other claims are still written and cached; the error is raised at the end
             failures.append(error)
             return group
         on_claim()

@@ -24,11 +24,15 @@ from conflictscore.sentences import CITATIONS, sentence_ends
 GROUNDING_TEMPLATE = "conflicts_grounding"
 
 _GROUNDING_TOKENS = 200
-"""The maximum number of tokens in a reply about one sentence."""
+"""The maximum number of tokens in a reply about one sentence.
+
+The reply has one word and a short explanation. A reply without the word is requested again.
+"""
 _NUMBERS = range(1000)
 """The numbers that a citation can contain.
 
-Larger numbers in brackets, such as years, are not citations.
+Larger numbers in brackets, such as years, are not citations. Smaller ones are, even if there is no
+such document: a made-up citation counts against the answer.
 """
 
 # Text in brackets, usually a citation. The bounds keep the search linear.
@@ -186,7 +190,10 @@ _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
 
 _REPLY_TOKENS = 320
-"""The maximum number of tokens in a reply about a whole answer."""
+"""The maximum number of tokens in a reply about a whole answer.
+
+The explanation covers several documents, so it is longer than the one about a sentence.
+"""
 
 
 async def judge_answer(

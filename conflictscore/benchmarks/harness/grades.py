@@ -33,13 +33,14 @@ def refuse_odd_values(
     """Reject verdicts that would be counted wrongly or ignored; a custom judge might return them.
 
     A graded measure accepts numbers from 0 to 1; any other measure accepts yes or no. A judge may
-    leave out measures that do not apply to the question.
+    leave out measures that do not apply to the question. It may also give verdicts on graded
+    measures that the benchmark does not show, since two benchmarks may share a judge.
 
     Raises:
         InputError: The benchmark has no such measure, or a value does not fit its measure.
     """
     for name, verdict in verdicts.items():
-        if name not in measures:
+        if name not in measures and name not in graded_measures:
             raise InputError(
                 f"the judge gave a verdict on {name!r}, which is not a measure of the benchmark;"
                 f" its measures are {', '.join(measures)}"

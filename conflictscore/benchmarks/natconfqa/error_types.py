@@ -25,7 +25,7 @@ TOLD = "all conflicts told"
 ERROR_TEMPLATE = "natconfqa_error"
 
 _REPLY_TOKENS = 160
-"""The maximum number of tokens in the judge's reply."""
+"""The maximum number of tokens in the judge's reply: one word and a short explanation."""
 
 
 class ErrorType(StrEnum):

@@ -21,12 +21,20 @@ from conflictscore.records import Record
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 
 _DECOMPOSED_TOKENS = 768
-"""The maximum number of tokens in a reply that splits an answer into lines; chosen by hand."""
+"""The maximum number of tokens in a reply that splits an answer into lines; chosen by hand.
+
+A reply that reaches it lacks its second list, so it is unreadable and is requested again.
+"""
 _DECIDED_TOKENS = 160
 """The maximum number of tokens in a single decision, with room for a short explanation; chosen by
 hand."""
 _MOST_PAIRS = 190
-"""The maximum number of pairs of short answers that are judged: the pairs of 20 answers."""
+"""The maximum number of pairs of short answers that are judged: the pairs of 20 answers.
+
+Each pair takes one or two calls, and their number grows with the square of the number of answers.
+No question has nearly 20 reference answers, so a longer list is a reply that was split wrongly.
+"""
+# As in ``judging``, but without "-", which separates the numbers of a pair.
 _MARKUP = r"[ \t*_`#>]*"
 # The headings "ANSWERS:" and "CONFLICTS:" of a reply, perhaps with Markdown.
 _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I | re.M)

@@ -180,7 +180,11 @@ def _made(
 
 
 REPLY_TOKENS = 1024
-"""The maximum number of tokens in a report. Three paragraphs need about half as many."""
+"""The maximum number of tokens in a report.
+
+Three paragraphs need about half as many. A longer report is cut off, and its last sentence is then
+scored as it is.
+"""
 
 
 def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
@@ -215,7 +219,7 @@ def reports(data: Sequence[str | Path], form: Form, seed: int) -> Benchmark:
         prompt_set="paper",
         wording={"free_form_rag": "report_rag"},
         reply_tokens=REPLY_TOKENS,
-        usual_claims=14,  # this number is estimated, not measured
+        usual_claims=14,  # three paragraphs of about five sentences; estimated, not measured
         offered=ENTRY.methods,
         hashes=hashes,
         notes=(left_out,) if agreeing else (),
@@ -249,7 +253,11 @@ The report must hedge its statements, attribute them to their sources, and name 
 
 
 _TOPIC_TOKENS = 60
-"""The maximum number of tokens in the name of a topic."""
+"""The maximum number of tokens in the name of a topic, which has a few words.
+
+The limit stops a model that explains its choice. Such a name is shown, and can be corrected in the
+file.
+"""
 
 
 def write_topics(

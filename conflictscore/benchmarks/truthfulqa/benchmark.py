@@ -57,7 +57,10 @@ _JUDGES = {
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
 
 _REPLY_TOKENS = 320
-"""The maximum number of tokens in a judge's reply, which is a verdict and a short explanation."""
+"""The maximum number of tokens in a judge's reply, which is a verdict and a short explanation.
+
+It was chosen by hand. A reply that reaches it before the verdict is requested again.
+"""
 
 
 async def judge_answer(

@@ -15,7 +15,7 @@ from conflictscore.benchmarks.wikicontradict.data import (
     ContradictingQuestion,
     read_questions,
 )
-from conflictscore.errors import ProviderError
+from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
@@ -76,7 +76,7 @@ class ModelRating:
         """Return a verdict for each measure; each has an error if the rating cannot be read."""
         try:
             rating, comment = await self.rate(question, answer, Judge(model, prompts, meter))
-        except ProviderError as error:
+        except (ProviderError, ContextWindowError) as error:
             return {name: Verdict(value=None, error=str(error)) for name in MEASURES}
         verdicts = rating is Rating.CORRECT, rating is not Rating.INCORRECT
         explanation = f"{rating}: {comment}" if comment else str(rating)
@@ -90,6 +90,7 @@ class ModelRating:
 
         Raises:
             ProviderError: There was no reply, or two unreadable replies.
+            ContextWindowError: The prompt is longer than the model's context window.
         """
         right = question.correct[: self.passages]
         prompt = judge.prompts.render(

@@ -12,7 +12,7 @@ from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_json_li
 from conflictscore.benchmarks.judge_agreement import JudgeRating, RatedAnswer, RatedSet
 from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.wikicontradict.benchmark import ModelRating, Rating
-from conflictscore.errors import InputError, ProviderError
+from conflictscore.errors import ContextWindowError, InputError, ProviderError
 
 _PROMPTS = 5
 """The number of prompts, which is also the number of answers in each row."""
@@ -96,6 +96,6 @@ def rated_wikicontradict(answers: str | Path, *, sample: int | None, seed: int) 
 async def _rate(row: RatedAnswer, judge: Judge) -> JudgeRating:
     try:
         rating, _ = await ModelRating().rate(row.question, row.answer, judge)
-    except ProviderError as error:
+    except (ProviderError, ContextWindowError) as error:
         return JudgeRating(None, str(error))
     return JudgeRating(str(rating))

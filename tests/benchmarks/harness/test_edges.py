@@ -148,3 +148,15 @@ def test_up_to_ten_million_questions_are_considered() -> None:
     assert needed is not None
     assert 8_388_608 < needed < 10_000_000
     assert questions_needed_graded(1.0, 0.0008) is None
+
+
+async def test_a_judge_may_give_graded_measures_that_its_benchmark_does_not_show(
+    tmp_path: Path,
+) -> None:
+    async def judge(*_: Any, **__: Any) -> dict[str, Verdict]:
+        return {"truthful": Verdict(value=0.5), "conflicts recall": Verdict(value=0.5)}
+
+    graded = frozenset({"truthful", "conflicts recall"})
+    asked = replace(lamps(1, free_form=True), judge=judge, measures=("truthful",), graded=graded)
+    run = await run_quiz(tmp_path / "run", Quiz(), asked, methods=("rag",))
+    assert run.results[0].methods["rag"].verdicts["truthful"].value == 0.5
