@@ -118,6 +118,19 @@ def test_a_text_is_called_by_its_first_heading_or_else_by_its_file(text: str, ti
     assert only(write("notes.md", text)).title == title
 
 
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# C#", "C#"),
+        ("# The lamp ##", "The lamp"),
+        ("# Lamp # 2 \t#", "Lamp # 2"),
+        ("# F# # ", "F#"),
+    ],
+)
+def test_only_signs_after_a_space_close_the_heading_of_a_plain_text(line: str, title: str) -> None:
+    assert only(write("notes.txt", f"{line}\nIt was lit.")).title == title
+
+
 def test_a_web_page_gives_its_title_and_its_text_without_menus_and_scripts() -> None:
     write(
         "page.html",

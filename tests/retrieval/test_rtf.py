@@ -27,6 +27,7 @@ def read(data: bytes) -> tuple[list[str], str, list[Note]]:
         (r"{\*\unknown x}{\stylesheet{\s0 Normal;}}{\*\generator x;}a{\*\shppict x}", "ax"),
         (r"{\field{\*\fldinst HYPERLINK x}{\fldrslt link}} b{\listtext\tab}", "link b"),
         (r"{\listtext 4.\tab}Toll\par", "4.\tToll"),
+        (r"\uc-3 \u8364 per lamp", "€per lamp"),
         (r"noted{\super\chftn}{\footnote{\super\chftn} A note.} on\par c", "noted[1] on\nc\n[1] A note."),
         (r"{\header Log\par}{\footer Log\par 7\par}a", "Log\na"),
         (r"\bin5 {{{{{a\{b\}\\", "a{b}\\"),

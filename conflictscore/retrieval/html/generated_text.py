@@ -82,6 +82,12 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")
 _LONGEST = 200  # Maximum number of characters inserted for a rule; a hostile page may draw more.
 _MOST_PARTS = 30  # Maximum number of parts in a value of "content"; a hostile page may have more.
 _DEEPEST = 50  # Maximum nesting depth of counters; limits the work on a hostile page.
+_MOST_COUNTERS = 100
+"""Maximum number of counters on a page; further ones are ignored.
+
+Every element may end any of them, so thousands of counters would take minutes. Real pages have a
+few, for headings and figures.
+"""
 
 
 _Part = str | re.Match[str]
@@ -182,7 +188,7 @@ class _Counters:
         Only a reset starts a new counter inside an outer one with the same name.
         """
         for name, number in _last("counter-reset", blocks).items():
-            counts = self._counts.setdefault(name, [])
+            counts = self._named(name)
             if counts and counts[-1][0] == depth:
                 counts[-1][1] = number
             elif len(counts) < _DEEPEST:
@@ -194,10 +200,16 @@ class _Counters:
 
     def _nearest(self, name: str, depth: int) -> list[int]:
         """Return the innermost counter with this name; an element without one starts it."""
-        counts = self._counts.setdefault(name, [])
+        counts = self._named(name)
         if not counts:
             counts.append([depth, 0])
         return counts[-1]
+
+    def _named(self, name: str) -> list[list[int]]:
+        """Return the counters with this name; beyond the limit, a list that nobody keeps."""
+        if name not in self._counts and len(self._counts) >= _MOST_COUNTERS:
+            return []
+        return self._counts.setdefault(name, [])
 
     def numbers(self, name: str) -> list[int]:
         """Return the numbers of the counters with this name, from outer to inner."""

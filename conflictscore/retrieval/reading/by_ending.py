@@ -20,6 +20,8 @@ from conflictscore.retrieval.shaping.decoding import decode
 
 # A Markdown heading, which is the title of a file if it comes first.
 _HEADING = re.compile(r"#{1,6}[ \t]+([^\s#].*)")
+# The signs that may close a heading; without a space before them, they are part of it, as in "C#".
+_HEADING_END = re.compile(r"(?<=[ \t])#+[ \t]*\Z")
 _NO_TITLE = re.compile(
     r"(?:\(?(?:untitled|anonymous|unknown|no title|title|document)\)?[\s_-]*\d{0,3}"
     r"|Microsoft \w{1,20} - .*|(?:PowerPoint|Word|Excel) \w{1,20}"
@@ -70,7 +72,7 @@ def _read_text(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
     text = clean_text(_decoded(data, url, notes))
     heading = _HEADING.match(text)  # only at the top, since "#" may begin a comment elsewhere
     if text:
-        title = heading[1].rstrip(" \t#") if heading else PurePosixPath(url).stem
+        title = _HEADING_END.sub("", heading[1]).rstrip() if heading else PurePosixPath(url).stem
         yield FileDocument(text, title, url)
 
 

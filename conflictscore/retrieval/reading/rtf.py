@@ -309,8 +309,8 @@ class _Walk:
             self._codec = codecs.lookup(f"cp{number}").name
 
     def set_skips(self, number: int | None) -> None:
-        """Set how many replacement characters follow a Unicode character."""
-        self._state.skips = number if number is not None else 1
+        """Set how many replacement characters follow a Unicode character; below 0 means none."""
+        self._state.skips = 1 if number is None else max(0, number)
 
     def number_note(self, _: int | None) -> None:
         """Add the number of the footnote that follows."""
@@ -354,7 +354,7 @@ class _Walk:
 
     def _define_font(self, text: str) -> None:
         name, ended, _ = (self._font_name + text).partition(";")
-        self._font_name = "" if ended else name
+        self._font_name = "" if ended else name[:200]  # a longer name is hostile
         if ended:
             self._fonts[self._state.font] = name.strip(), self._font_codec
 

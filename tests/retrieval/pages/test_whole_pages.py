@@ -85,6 +85,16 @@ def test_a_hostile_style_sheet_does_not_keep_the_reader_busy(css: str) -> None:
     assert whole_text(styled(css, "<p>Lit in 1871")).text == "Lit in 1871"
 
 
+def test_thousands_of_counters_do_not_keep_the_reader_busy() -> None:
+    resets = (" ".join(f"c{number}x{n}" for n in range(28)) for number in range(400))
+    css = "".join(f"#e{number}{{counter-reset:{names}}}" for number, names in enumerate(resets))
+    css += "b::before{content:counter(c0x0) ' '}"
+    elements = "".join(f"<i id=e{number}></i>" for number in range(400))
+    # without a limit, this page takes minutes, and the test runs into its time limit
+    body = f"{elements}{'<u>a</u>' * 50_000}<p><b>Lit in 1871</b>"
+    assert whole_text(styled(css, body)).text.endswith("0 Lit in 1871")
+
+
 def test_the_date_of_the_main_entity_comes_before_those_of_its_parts() -> None:
     parts = '"hasPart": [{"@type": "Article", "datePublished": "2011-01-01"}]'
     main = '"mainEntity": {"@type": "Article", "datePublished": "2012-02-02"}'
