@@ -16,8 +16,8 @@ _WRITTEN_OUT = re.compile(r"[\[(]{0,2}[A-Z]\w{0,60}\(\w{1,60}=|\[\{|\{'|[a-z_]\w
 """Matches the printed form of a list of objects or mappings, or of an object with such a list."""
 # A field with a list at the very start, without the name of its object: "results=[".
 _FIELDS_ALONE = re.compile(r"[a-z_]\w{0,60}=\[")
-# The content of a printed LangChain document. The quantifiers are possessive, so that a hostile text
-# of quotation marks and backslashes takes linear time.
+# The content of a printed LangChain document. The quantifiers are possessive, so that a hostile
+# text of quotation marks and backslashes takes linear time.
 _CONTENT = re.compile(r"page_content=(?:'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\")", re.DOTALL)
 _LONGEST_WRITTEN_OUT = 100_000
 """At most this many characters are parsed, since Python's parser blocks all other threads.
