@@ -204,3 +204,30 @@ def test_style_rules_beyond_the_limit_are_noted(monkeypatch: pytest.MonkeyPatch)
     fetched = FetchedPage("", "http://localhost/", "text/html", None, page.encode())
     with pytest.raises(UnreadableError, match="more style rules than can be applied"):
         extract(fetched)
+
+
+@pytest.mark.parametrize(
+    "padding",
+    ["".join(f".a{number}{{display:none}}" for number in range(900)), f"/*{'x' * 400_000}*/"],
+    ids=["rules", "characters"],
+)
+def test_a_rule_after_many_others_still_hides_its_text(padding: str) -> None:
+    page = f"<style>{padding}.x{{display:none}}</style><p>Lit</p><p class=x>Hidden</p>"
+    documents, notes = read_file(page.encode(), ".html", "a.html")
+    assert (documents[0].text, notes) == ("Lit", [])
+
+
+@pytest.mark.parametrize("limit", ["_MOST_RULES", "_MOST_CHARACTERS"])
+@pytest.mark.parametrize(
+    ("last", "is_noted"),
+    [("display:none", True), ("margin:0; color:white", True), ("margin:0", False)],
+)
+def test_a_rule_that_may_hide_text_beyond_a_limit_is_noted(
+    monkeypatch: pytest.MonkeyPatch, limit: str, last: str, is_noted: bool
+) -> None:
+    monkeypatch.setattr(style_sheets, limit, 1 if limit == "_MOST_RULES" else 30)
+    css = f".a{{display:none;color:white}}/*{'x' * 30}*/.x{{{last}}}"
+    page = f"<style>{css}</style><p>Lit</p><p class=x>Hidden</p>"
+    documents, notes = read_file(page.encode(), ".html", "a.html")
+    assert "Lit" in documents[0].text
+    assert ["may be invisible" in note for note in notes] == [True] * is_noted

@@ -80,8 +80,9 @@ _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 # The parts of a selector that give it its weight: ids, classes and attributes, elements.
 _IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
-# Limits on untrusted style sheets. Each rule is compared with every element of the page.
-_MOST_RULES, _MOST_CHARACTERS = 500, 300_000
+# Limits on untrusted style sheets. Real pages have a few hundred rules that hide or show elements.
+# If a rule beyond these limits hides text, that text cannot be told apart (``Sheets.is_cut``).
+_MOST_RULES, _MOST_CHARACTERS = 5_000, 1_000_000
 _MOST_STEPS = 2_000_000
 """Maximum number of times that a rule applies to an element of a page; ordinary pages stay below a
 tenth. Eight comparisons without success count as one step, since they take as long."""
@@ -93,12 +94,14 @@ class Sheets:
 
     Attributes:
         text: The text of the sheets.
-        is_cut: Whether the limit was reached. Further rules are not applied.
+        is_cut: Whether a limit was reached, so that rules that may hide text were not applied.
     """
 
     def __init__(self, text: str, elements: int) -> None:
         self.text = text
-        self.is_cut = False
+        # the patterns of declarations begin at a semicolon
+        beyond = text[_MOST_CHARACTERS:].replace("{", ";")
+        self.is_cut = bool(beyond) and _conceals(beyond)
         self._elements = elements
         self._steps = _MOST_STEPS
 
@@ -107,14 +110,14 @@ class Sheets:
 
         There are none if the parser does not support the selector, or beyond the limit.
         """
-        if self.is_cut:
+        if self._steps < 0:
             return []
         try:
             nodes = list(body.css(selector))
         except Exception:  # noqa: BLE001 - it raises anything
             nodes = []
         self._steps -= len(nodes) + self._elements // _COMPARISONS
-        self.is_cut = self._steps < 0
+        self.is_cut = self.is_cut or self._steps < 0
         return nodes
 
 
@@ -143,6 +146,11 @@ def hides(declarations: str) -> bool:
     return _colour(colour[1]) == _colour(ground[1])
 
 
+def _conceals(declarations: str) -> bool:
+    """Whether CSS declarations hide text, or make it white, which hides it on a white page."""
+    return hides(declarations) or bool(_WHITE.search(declarations))
+
+
 def _colour(value: str) -> str:
     """Return a colour in a uniform notation, for comparison."""
     value = "".join(value.lower().split())
@@ -156,7 +164,7 @@ def declared(
     body: "LexborNode", sheets: Sheets, wanted: re.Pattern[str]
 ) -> Iterator[tuple["LexborNode", str]]:
     """Yield elements whose declarations match a pattern, in ascending order of precedence."""
-    for rule in sorted(_rules(sheets.text, wanted), key=lambda rule: rule.weight):
+    for rule in sorted(_rules(sheets, wanted), key=lambda rule: rule.weight):
         for node in sheets.selected(body, rule.selector):
             yield node, rule.declarations
     for node in body.css("[style]"):
@@ -192,7 +200,7 @@ def hidden_by_style(body: "LexborNode", sheets: Sheets) -> Iterator["LexborNode"
 def _states(body: "LexborNode", sheets: Sheets) -> dict[int, _State]:
     """Return the state of each element that a rule hides or shows, by the element's memory id."""
     states: dict[int, _State] = {}
-    for rule in sorted(_rules(sheets.text), key=lambda rule: rule.weight):
+    for rule in sorted(_rules(sheets), key=lambda rule: rule.weight):
         is_hidden, only_small = hides(rule.declarations), _only_small(rule.declarations)
         for node in sheets.selected(body, rule.selector):
             states[node.mem_id] = _State(node, is_hidden, only_small, rule.weight[0])
@@ -248,10 +256,13 @@ def _has_ground(node: "LexborNode") -> bool:
     return False
 
 
-def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
-    """Yield the screen rules that hide or show elements, or that match ``wanted``."""
+def _rules(sheets: Sheets, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule]:
+    """Yield the screen rules that hide or show elements, or that match ``wanted``.
+
+    If there are too many rules, those beyond the limit are not yielded.
+    """
     count = 0
-    for selectors, block in _blocks(sheets):
+    for selectors, block in _blocks(sheets.text):
         for is_important, declarations in _by_importance(block):
             if wanted is not None:
                 if not wanted.search(declarations):
@@ -263,7 +274,8 @@ def _rules(sheets: str, wanted: re.Pattern[str] | None = None) -> Iterator[_Rule
                     continue
                 count += 1
                 if count > _MOST_RULES:
-                    return
+                    sheets.is_cut = sheets.is_cut or _conceals(declarations)
+                    continue
                 weight = _weight(selector, count, is_important=is_important)
                 yield _Rule(weight, selector.strip(), declarations)
 
