@@ -46,27 +46,17 @@ from conflictscore.tokens import count_tokens
 T = TypeVar("T")
 
 _CONFLICT_RATE = 248 / 779
-"""The share of first answers with a claim that has evidence on both sides.
-
-The number is the paper's share for binary choice (section 6.4).
-"""
+"""The share of first answers with a claim that has evidence on both sides, as in the paper's binary
+choice (section 6.4)."""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
 _SAMPLE = 30
-"""The maximum number of questions on which an estimate runs the steps.
-
-With more questions, an estimate takes longer; with fewer, it depends more on how long the documents
-of these questions are.
-"""
+"""The maximum number of questions on which an estimate runs the steps; more would take longer."""
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 """The fields of ``Amounts`` that are counted by the models; the cost is computed from them."""
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Assumed numbers of tokens, in this order: the thinking of a reasoning model before each reply,
-the JSON reply of a judge, and the overhead of a chat message.
-
-They only affect estimates. If an estimate should be too low or too high for a model, the records of
-a real run show the true numbers.
-"""
+the JSON reply of a judge, and the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
 _REPLIES = (
     "{text}",
@@ -77,10 +67,8 @@ _REPLIES = (
     "TYPE: outdated\nANSWER: {text}",
     "WAY: REPLACE\nREASON: The newer document says so (Doc 1).\nPASSAGE:\n{text}",
 )
-"""Made-up replies; each step receives the first one that it can read.
-
-A counter makes every text different.
-"""
+"""Made-up replies; each step receives the first one that it can read. A counter makes every text
+different."""
 
 
 class Amounts(Record):
@@ -141,8 +129,7 @@ class CountingModel(LanguageModel):
             reply = form.format(**fields, letter="AB"[number % 2])
             with suppress(ValueError):
                 reading = read(reply)
-                # a step that reads claims can read the plain text too, but as no list of claims;
-                # it gets the fourth reply, which is one
+                # a step that reads claims needs a later reply: the list of claims
                 if form == _REPLIES[0] and type(reading) is tuple:
                     continue
                 self.count(prompt, count_tokens(reply))
@@ -155,8 +142,7 @@ class CountingModel(LanguageModel):
     ) -> Any:
         """Count the call, and raise an error; the surrounding labeler then makes up the labels."""
         single = schema["title"] == "evidence_label"
-        # The limit of a reply with many labels leaves room for long reasons, so the reply is
-        # assumed to fill half of it; half is a guess.
+        # a reply with labels of many documents is assumed to fill half of its limit, by a guess
         self.count(prompt, _VERDICT_TOKENS if single else max_tokens // 2)
         raise ProviderError("a dry run makes no call", provider=self.name)
 
@@ -206,8 +192,7 @@ def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
     """Return the run's labeler with a counting model; None if this labeler makes no calls."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
-        # A cascade asks its judge only about pairs that its first labeler leaves open. How many
-        # these are is unknown, so the estimate assumes the worst case: every pair.
+        # how many pairs a cascade leaves to its judge is unknown; the worst case is every pair
         return default_judge(model, prompts)
     asks_a_model = isinstance(choice, str) and LABELERS[choice.partition(":")[0]].needs == "model"
     return (
