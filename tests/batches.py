@@ -38,7 +38,9 @@ def batch_of(prompt: str) -> AskedBatch:
 def brief_reply(verdicts: Sequence[dict[str, Any]]) -> str:
     """A reply with these verdicts in the brief form, with reasons for contradictions alone."""
     sides = [verdict for verdict in verdicts if verdict["answer"] != "IRRELEVANT"]
-    rows = [[str(verdict["claim"]), verdict["snippet"], verdict["answer"]] for verdict in sides]
+    rows = [
+        [str(verdict["claim"]), verdict["snippet"], verdict["answer"].lower()] for verdict in sides
+    ]
     for row, verdict in zip(rows, sides, strict=True):
         row += [verdict["reason"]] if verdict["answer"] == "CONTRADICTS" else []
     irrelevant = [str(verdict["claim"]) for verdict in verdicts if verdict not in sides]

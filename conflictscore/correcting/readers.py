@@ -20,6 +20,7 @@ from conflictscore.answering.statements import (
     numbers_in,
     same_answer,
 )
+from conflictscore.correcting.equal_quotations import states_the_values, with_equal_values
 from conflictscore.errors import (
     BudgetError,
     ContextWindowError,
@@ -72,6 +73,7 @@ async def ask_documents(
     *,
     yes_no: bool = False,
     quotations: Mapping[int, str] = {},
+    claim: str = "",
 ) -> Answered:
     """Put a question to all documents concurrently, in separate calls, and merge equal answers.
 
@@ -79,7 +81,9 @@ async def ask_documents(
     that the judge took from the document (``quotations``, by document number). If a document could
     not be queried, it is dropped and the reason is recorded.
 
-    ``yes_no`` says whether the question asks for a yes or no.
+    ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
+    whose quotations have the same values beyond those of this claim are queried one after another,
+    until an answer states these values. It counts as the answer of the others, too.
 
     Raise ProviderError if no document could be queried.
     """
@@ -97,12 +101,29 @@ async def ask_documents(
         except (ProviderError, ContextWindowError, BudgetError) as error:
             return DroppedReply(document=document.number, why=brief_reason(error))
 
-    replies = await at_once(partial(ask, document) for document in documents)
+    async def ask_until_shared(group: Sequence[Document]) -> dict[int, str | DroppedReply]:
+        replies = dict[int, str | DroppedReply]()
+        for document in group:
+            shared = (
+                reply
+                for reply in replies.values()
+                if _is_also_of(document, reply, question, quotations[document.number], claim)
+            )
+            replies[document.number] = next(shared, None) or await ask(document)
+        return replies
+
+    groups = [[document] for document in documents]
+    if claim:
+        groups = with_equal_values(documents, quotations, f"{question}\n{claim}")
+    replies_by_number = dict[int, str | DroppedReply]()
+    for replies in await at_once(partial(ask_until_shared, group) for group in groups):
+        replies_by_number |= replies
     rivals, dropped_replies = list[Rival](), list[DroppedReply]()
-    failures = [reply for reply in replies if isinstance(reply, DroppedReply)]
-    if failures and len(failures) == len(replies):
+    failures = [r for r in replies_by_number.values() if isinstance(r, DroppedReply)]
+    if failures and len(failures) == len(documents):
         raise ProviderError(failures[0].why, provider=model.name)
-    for document, reply in zip(documents, replies, strict=True):
+    for document in documents:
+        reply = replies_by_number[document.number]
         if isinstance(reply, DroppedReply):
             dropped_replies.append(reply)
             continue
@@ -118,6 +139,17 @@ async def ask_documents(
     # callers use only the first few answers, so the most frequent ones come first
     rivals.sort(key=lambda rival: -len(rival.given_by))
     return Answered(tuple(rivals), tuple(dropped_replies))
+
+
+def _is_also_of(
+    document: Document, reply: str | DroppedReply, question: str, quotation: str, claim: str
+) -> bool:
+    """Return whether another document's reply is surely the reply of this document, too."""
+    if isinstance(reply, DroppedReply):
+        return False
+    answer = _answer_in(reply, question)
+    is_shared = states_the_values(answer, quotation, f"{question}\n{claim}")
+    return is_shared and _useless(answer, question, document, yes_no=False) is None
 
 
 def _answer_in(reply: str, question: str) -> str:

@@ -1,17 +1,22 @@
 """Labels rivals of a disputed claim, against no more documents than can change the outcome."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from conflictscore.answering.statements import telling_terms
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.vote import WITNESSES
 from conflictscore.errors import FailureKind, ProviderError
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.metric import worth
-from conflictscore.records import Claim, ClaimEvidence, Label
+from conflictscore.records import Claim, ClaimEvidence, Document, Label
 
 _STAYS = "left out: the document supports the claim, which stays"
+_WINDOW_CHARS, _OVERLAP_CHARS = 2000, 100
+"""Characters of a document in which words are sought at once, and of two such parts in common, so
+that no word is cut."""
 
 
 async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
@@ -38,17 +43,20 @@ async def rivals_labelled(
 ) -> tuple[ClaimEvidence, ...]:
     """Label the rivals of a claim.
 
-    If a single source contradicts the claim, the documents that support it are labelled last. They
-    cannot vote for a rival. So if no rival has a second witness by then, the claim stays, and these
-    documents are not labelled. A rival in ``corrects`` (numbers of rivals) needs no second witness.
+    If a single source contradicts the claim, documents that support it and do not name a rival are
+    labelled last. They hardly support a rival. So if no rival has a second witness by then, the
+    claim stays, and these documents are not labelled. A rival in ``corrects`` (numbers of rivals)
+    needs no second witness.
     """
-    supports = frozenset(claim.supports)
     is_alone = claim.independent(Label.CONTRADICTS, looking.duplicates) == 1
-    if not (is_alone and supports and _calls_cost(claim, looking)) or corrects:
+    if not (is_alone and claim.supports and _calls_cost(claim, looking)) or corrects:
         return await labelled(rivals, looking)
-    others = [document for document in looking.documents if document.number not in supports]
+    rest = await asyncio.to_thread(_supporters_without_rivals, rivals, claim, looking)
+    if not rest:
+        return await labelled(rivals, looking)
+    last_numbers = {document.number for document in rest}
+    others = [document for document in looking.documents if document.number not in last_numbers]
     first = await labelled(rivals, replace(looking, documents=others))
-    rest = [document for document in looking.documents if document.number in supports]
     if any(_may_win(rival, claim, looking) for rival in first):
         last = await labelled(rivals, replace(looking, documents=rest))
     else:
@@ -62,6 +70,23 @@ async def rivals_labelled(
             for rival in rivals
         )
     return tuple(map(_together, first, last))
+
+
+def _supporters_without_rivals(
+    rivals: Sequence[Claim], claim: ClaimEvidence, looking: Looking
+) -> list[Document]:
+    """Return the documents that support a claim and lack words by which each rival differs."""
+    own = telling_terms(f"{claim.claim.text} {looking.question}")
+    differences = [telling_terms(rival.text) - own for rival in rivals]
+
+    def names_rival(document: Document) -> bool:
+        text = f"{document.title}\n{document.text}"
+        windows = range(0, len(text), _WINDOW_CHARS - _OVERLAP_CHARS)
+        terms = {term for at in windows for term in telling_terms(text[at : at + _WINDOW_CHARS])}
+        return any(difference <= terms for difference in differences)
+
+    supporters = (each for each in looking.documents if each.number in claim.supports)
+    return [document for document in supporters if not names_rival(document)]
 
 
 def _calls_cost(claim: ClaimEvidence, looking: Looking) -> bool:

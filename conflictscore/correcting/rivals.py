@@ -282,8 +282,15 @@ async def _answers(
 ) -> Answered:
     documents = await asyncio.to_thread(_to_ask, claim, looking)
     quotations = {pair.document: pair.snippet for pair in claim.labels if pair.snippet}
+    # the bundled encoders quote the nearest window, which need not decide their label
+    is_quoted_by_judge = not (yes_no or looking.is_labelled_by_embedded)
     return await ask_documents(
-        question, documents, looking.reader, yes_no=yes_no, quotations=quotations
+        question,
+        documents,
+        looking.reader,
+        yes_no=yes_no,
+        quotations=quotations,
+        claim=claim.claim.text if is_quoted_by_judge else "",
     )
 
 

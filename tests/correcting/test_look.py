@@ -131,6 +131,18 @@ async def test_the_supporters_are_asked_too_if_the_rival_may_win(
     assert look.decided_by == "weighing"
 
 
+async def test_a_supporter_that_names_the_rival_is_asked_about_it() -> None:
+    both = f"{TEXTS[0]} In {'x' * 2500} another book, it is 1874."
+    documents = documents_with(both, *TEXTS[1:4], TEXTS[5])
+
+    look, _ = await looked(claim_with("+++-0", CLAIM), documents)
+
+    own, rival = look.candidates
+    assert rival.evidence.supports == (1, 4), "so the rival may win, and all are asked"
+    assert not rival.evidence.unlabelled
+    assert (own.votes, rival.votes) == ((2, 3), (4,))
+
+
 async def test_a_dissenter_that_knows_better_is_weighed_with_all_labels() -> None:
     def knows_better(prompt: str) -> str:
         if "seems to be disputed" in prompt:

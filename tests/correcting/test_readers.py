@@ -47,6 +47,69 @@ async def test_each_document_is_asked_alone_and_equal_answers_are_one() -> None:
         assert not any(other in prompt for other in said if other != mark)
 
 
+CLAIM = "The lighthouse first lit its lamp in 1871."
+
+
+async def answers_given_quotations(
+    said: Mapping[str, str | Exception], texts: Mapping[str, str]
+) -> tuple[Answered, list[str]]:
+    """The answers of documents, by the words that a judge quoted from them, and the prompts."""
+    model: Any = Replies(lambda prompt: next(said[mark] for mark in said if mark in prompt))
+    reader = Reader(model, PROMPTS, UsageMeter())
+    quotations = dict(enumerate(texts.values(), start=1))
+    documents = documents_with(*texts)
+    answers = ask_documents(LAMP, documents, reader, quotations=quotations, claim=CLAIM)
+    return await answers, model.asked
+
+
+async def test_documents_quoted_with_the_same_new_value_are_asked_until_one_states_it() -> None:
+    texts = {
+        "The log: lit in 1874, at dusk.": "lit in 1874",
+        "The Board: 1874, not 1871, is right.": "1874, not 1871",
+        "The guide: lit in 1869.": "lit in 1869",
+        "The almanac: in 1874.": "in 1874",
+    }
+    said = {"log": "It was lit in 1874.", "Board": "", "guide": "It was lit in 1869."}
+    (rivals, dropped), prompts = await answers_given_quotations(said, texts)
+
+    assert [(rival.statement, rival.given_by) for rival in rivals] == [
+        ("It was lit in 1874.", [1, 2, 4]),
+        ("It was lit in 1869.", [3]),
+    ]
+    assert not dropped
+    assert len(prompts) == 2
+
+
+@pytest.mark.parametrize(
+    "first", ["The document does not say.", "It was lit in 1880.", ProviderError("x", provider="y")]
+)
+async def test_a_useless_answer_is_not_shared(first: str | Exception) -> None:
+    texts = {"The log: lit in 1874.": "lit in 1874", "The Board: in 1874.": "in 1874"}
+    said = {"log": first, "Board": "It was lit in 1874."}
+    (rivals, dropped), prompts = await answers_given_quotations(said, texts)
+
+    assert [(rival.statement, rival.given_by) for rival in rivals] == [("It was lit in 1874.", [2])]
+    assert [reply.document for reply in dropped] == [1]
+    assert len(prompts) == 2
+
+
+async def test_an_answer_with_a_number_that_a_document_lacks_is_not_shared_with_it() -> None:
+    texts = {"The log: by 312 men in 1874.": "in 1874", "The Board: in 1874.": "in 1874"}
+    said = {"log": "It was lit by 312 men in 1874.", "Board": "It was lit in 1874."}
+    (rivals, _), prompts = await answers_given_quotations(said, texts)
+
+    assert [rival.given_by for rival in rivals] == [[1, 2]]
+    assert len(prompts) == 2
+
+
+async def test_quotations_without_a_new_value_share_nothing() -> None:
+    texts = {"The log: lit by Ann.": "lit by Ann", "The Board: lit by Bo.": "lit by Bo"}
+    said = {"log": "It was lit by Ann.", "Board": "It was lit by Bo."}
+    _, prompts = await answers_given_quotations(said, texts)
+
+    assert len(prompts) == 2
+
+
 async def test_an_answer_that_follows_a_repeated_question_counts() -> None:
     texts = ("The log of 1874.", "The door says 1871.", "The lens.")
     said = {

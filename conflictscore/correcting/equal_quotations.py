@@ -1,0 +1,45 @@
+"""Finds documents whose quoted words give the same answer, so that only one of them is queried.
+
+The judge quotes the words that decide its verdict. If two documents were quoted with the same new
+values, such as the same year, both would give the same answer to the claim's question. Querying
+one of them is enough.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from conflictscore.records import Document
+from conflictscore.values import StatedValue, values_beyond, values_in
+
+
+def with_equal_values(
+    documents: Sequence[Document], quotations: Mapping[int, str], claim: str
+) -> list[list[Document]]:
+    """Group documents whose quotations state the same values beyond those of a claim.
+
+    A document without a quotation, or without such a value, forms a group of its own.
+    """
+    groups = list[tuple[tuple[StatedValue, ...], list[Document]]]()
+    for document in documents:
+        values = values_beyond(quotations.get(document.number, ""), claim)
+        same = next((group for own, group in groups if values and _are_equal(own, values)), None)
+        if same is None:
+            groups.append((values, [document]))
+        else:
+            same.append(document)
+    return [group for _, group in groups]
+
+
+def states_the_values(reply: str, quotation: str, claim: str) -> bool:
+    """Return whether a reply states all values of a quotation beyond those of a claim."""
+    stated_values = values_in(reply)
+    return all(
+        any(value.agrees(stated) for stated in stated_values)
+        for value in values_beyond(quotation, claim)
+    )
+
+
+def _are_equal(first: Sequence[StatedValue], second: Sequence[StatedValue]) -> bool:
+    """Return whether two lists of values agree one by one."""
+    return len(first) == len(second) and all(
+        own.agrees(other) for own, other in zip(first, second, strict=True)
+    )
