@@ -31,9 +31,9 @@ def with_equal_values(
 
 def states_the_values(reply: str, quotation: str, claim: str) -> bool:
     """Return whether a reply states all values of a quotation beyond those of a claim."""
-    stated_values = values_in(reply)
+    reply_values = values_in(reply)
     return all(
-        any(value.agrees(stated) for stated in stated_values)
+        any(value.agrees(reply_value) for reply_value in reply_values)
         for value in values_beyond(quotation, claim)
     )
 

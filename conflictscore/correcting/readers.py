@@ -87,41 +87,11 @@ async def ask_documents(
 
     Raise ProviderError if no document could be queried.
     """
-    model, prompts, _ = reader
-    render = partial(prompts.render, "ask_document", question=material(question))
-    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
-
-    async def ask(document: Document) -> str | DroppedReply:
-        try:
-            quotation = quotations.get(document.number, "")
-            choose = near(question, quotation) if quotation else near(question)
-            shortened_documents = fit([document], model, prompts, choose=choose).documents
-            prompt = render(document=prompts.documents(shortened_documents))
-            return await reader.ask(prompt, read_text, _REPLY_TOKENS)
-        except (ProviderError, ContextWindowError, BudgetError) as error:
-            return DroppedReply(document=document.number, why=brief_reason(error))
-
-    async def ask_until_shared(group: Sequence[Document]) -> dict[int, str | DroppedReply]:
-        replies = dict[int, str | DroppedReply]()
-        for document in group:
-            shared = (
-                reply
-                for reply in replies.values()
-                if _is_also_of(document, reply, question, quotations[document.number], claim)
-            )
-            replies[document.number] = next(shared, None) or await ask(document)
-        return replies
-
-    groups = [[document] for document in documents]
-    if claim:
-        groups = with_equal_values(documents, quotations, f"{question}\n{claim}")
-    replies_by_number = dict[int, str | DroppedReply]()
-    for replies in await at_once(partial(ask_until_shared, group) for group in groups):
-        replies_by_number |= replies
+    replies_by_number = await _replies(question, documents, reader, quotations, claim)
     rivals, dropped_replies = list[Rival](), list[DroppedReply]()
     failures = [r for r in replies_by_number.values() if isinstance(r, DroppedReply)]
     if failures and len(failures) == len(documents):
-        raise ProviderError(failures[0].why, provider=model.name)
+        raise ProviderError(failures[0].why, provider=reader.model.name)
     for document in documents:
         reply = replies_by_number[document.number]
         if isinstance(reply, DroppedReply):
@@ -141,6 +111,51 @@ async def ask_documents(
     return Answered(tuple(rivals), tuple(dropped_replies))
 
 
+async def _replies(
+    question: str,
+    documents: Sequence[Document],
+    reader: Reader,
+    quotations: Mapping[int, str],
+    claim: str,
+) -> dict[int, str | DroppedReply]:
+    """Return the reply of each document, by its number; see :func:`ask_documents`.
+
+    A document that was not queried has the reply of the document that answered for it.
+    """
+    model, prompts, _ = reader
+    render = partial(prompts.render, "ask_document", question=material(question))
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
+
+    async def ask(document: Document) -> str | DroppedReply:
+        try:
+            quotation = quotations.get(document.number, "")
+            choose = near(question, quotation) if quotation else near(question)
+            shortened_documents = fit([document], model, prompts, choose=choose).documents
+            prompt = render(document=prompts.documents(shortened_documents))
+            return await reader.ask(prompt, read_text, _REPLY_TOKENS)
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            return DroppedReply(document=document.number, why=brief_reason(error))
+
+    async def ask_in_turn(group: Sequence[Document]) -> dict[int, str | DroppedReply]:
+        replies = dict[int, str | DroppedReply]()
+        for document in group:
+            usable_replies = (
+                reply
+                for reply in replies.values()
+                if _is_also_of(document, reply, question, quotations[document.number], claim)
+            )
+            replies[document.number] = next(usable_replies, None) or await ask(document)
+        return replies
+
+    groups = [[document] for document in documents]
+    if claim:
+        groups = with_equal_values(documents, quotations, f"{question}\n{claim}")
+    replies_by_number = dict[int, str | DroppedReply]()
+    for replies in await at_once(partial(ask_in_turn, group) for group in groups):
+        replies_by_number |= replies
+    return replies_by_number
+
+
 def _is_also_of(
     document: Document, reply: str | DroppedReply, question: str, quotation: str, claim: str
 ) -> bool:
@@ -148,8 +163,8 @@ def _is_also_of(
     if isinstance(reply, DroppedReply):
         return False
     answer = _answer_in(reply, question)
-    is_shared = states_the_values(answer, quotation, f"{question}\n{claim}")
-    return is_shared and _useless(answer, question, document, yes_no=False) is None
+    has_values = states_the_values(answer, quotation, f"{question}\n{claim}")
+    return has_values and _useless(answer, question, document, yes_no=False) is None
 
 
 def _answer_in(reply: str, question: str) -> str:
