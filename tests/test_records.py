@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from conflictscore.errors import FailureKind
+from conflictscore.middleware.run_views import verdict_of, whole
 from conflictscore.records import (
     Answer,
     Attempt,
@@ -247,6 +248,8 @@ def test_the_verdict_on_an_edited_answer_has_no_scores_of_the_answer_before_it()
     assert (edited.verdict()["flipped"], edited.verdict()["cs_r"]) == (True, None)
     same = _run(answer="In 1871.", first_answer="in 1871.")
     assert same.verdict()["cs_r"] == edited.report.cs_r
+    for run in (edited, same, edited.model_copy(update={"run_id": "é" * 200})):
+        assert verdict_of(whole(run)) == run.verdict()
 
 
 def test_an_unchecked_run_says_why() -> None:

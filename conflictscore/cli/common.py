@@ -30,22 +30,22 @@ def open_context(
     options: Mapping[str, Any],
     *,
     retriever: "BaseRetriever | None" = None,
-    max_calls: int | None = None,
+    at_once: int | None = None,
     **settings: Any,
 ) -> "RunContext":
     """Open the models and labeler of a run.
 
-    If an option is missing, ``settings`` may contain its default. ``max_calls`` limits the calls in
-    flight to an endpoint.
+    If an option is missing, ``settings`` may contain its default. ``at_once`` limits the calls in
+    flight to an endpoint (None: 16). The option ``--max-calls`` limits all calls of the run.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
 
-    calls = options.get("max_calls")
-    ledger = Ledger(max_calls=calls) if calls else None
+    budget = options.get("max_calls")  # some commands lack this option
+    ledger = Ledger(max_calls=budget) if budget else None
     loop_settings, models = run_settings(options, **settings)
     return open_run(
-        chosen_spec(options), retriever, loop_settings, **models, max_calls=max_calls, ledger=ledger
+        chosen_spec(options), retriever, loop_settings, **models, max_calls=at_once, ledger=ledger
     )
 
 

@@ -246,7 +246,7 @@ def serve(host: str, port: int, **options: Any) -> None:
     setting_names = {option.name for option in fields(ServiceSettings)}
     service_options = {name: value for name, value in options.items() if name in setting_names}
     settings = ServiceSettings(**service_options, keys=keys)
-    context = open_context(options, retriever=open_retriever(options), max_calls=_CALLS)
+    context = open_context(options, retriever=open_retriever(options), at_once=_CALLS)
     app = create_app(context, settings)
     add_runs_page(app)
     model = context.generator

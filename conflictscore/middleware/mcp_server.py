@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Any
-from uuid import uuid4
 
 from conflictscore import __version__
 from conflictscore.errors import ConfigurationError, ConflictScoreError, InputError, install_hint
@@ -233,9 +232,7 @@ async def _progress(call: Context[Any]) -> AsyncIterator[OnEvent]:
 
 
 def _result(run: Run, notes: Sequence[str]) -> CallToolResult:
-    run = run.model_copy(
-        update={"run_id": run.run_id or uuid4().hex, "notes": (*notes, *run.notes)}
-    )
+    run = run.model_copy(update={"notes": (*notes, *run.notes)})
     text = TextContent(type="text", text=run_text(run))
     return CallToolResult(content=[text], structured_content=harmless_run(run))
 

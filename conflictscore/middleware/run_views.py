@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage
 
 from conflictscore.records import Examined, Run
+from conflictscore.records.run import short_id
 
 Message = TypeVar("Message", bound=BaseMessage)
 
@@ -26,9 +27,11 @@ def with_verdict(message: Message, run: Run) -> Message:
 
 
 def verdict_of(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the verdict on a whole run, as :meth:`conflictscore.Run.verdict` does."""
+    """Return the verdict on a run from :func:`whole`, as :meth:`conflictscore.Run.verdict` does."""
     gap = Examined.model_validate(run.get("examined") or {}).main_gap
-    report = run.get("final_report") or run.get("report") or {}
+    # the first answer's scores do not apply to a changed answer that was not scored again
+    first_report = None if run.get("flipped") else run.get("report")
+    report = run.get("final_report") or first_report or {}
     return {
         "checked": run.get("checked") or "no",
         "reason": gap.in_short if gap else None,
@@ -37,7 +40,7 @@ def verdict_of(run: Mapping[str, Any]) -> dict[str, Any]:
         "cs_r": report.get("cs_r"),
         "flipped": bool(run.get("flipped")),
         "status": run["status"],
-        "run_id": run["run_id"],
+        "run_id": short_id(run["run_id"]),
     }
 
 

@@ -128,7 +128,7 @@ class Examined(Record):
     answer: tuple[ClaimedSpan, ...] = ()
     documents: tuple[ReadDocument, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """Parts that were not examined; the gap that matters most for :attr:`checked` comes first."""
+    """Parts that were not examined; :attr:`main_gap` is the most important one."""
 
     @property
     def checked(self) -> Checked:

@@ -197,8 +197,8 @@ _SHOWN_OF_A_SCORE = (
 )
 
 
-def _in_short(run_id: str | None) -> str | None:
-    """Return the beginning of a run's id, or None if there is no id."""
+def short_id(run_id: str | None) -> str | None:
+    """Return the beginning of a run's id for a verdict, or None if there is no id."""
     short = (run_id or "")[:_RUN_ID_CHARS]
     while len(json.dumps(short)) - len('""') > _RUN_ID_CHARS:  # JSON may escape a character
         short = short[:-1]
@@ -329,7 +329,7 @@ class Run(Record):
             "cs_r": report.cs_r if report else None,
             "flipped": self.flipped,
             "status": self.status.value,
-            "run_id": _in_short(self.run_id),
+            "run_id": short_id(self.run_id),
         }
 
     def summary(self, *more: str, texts: bool = True) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from conflictscore.benchmarks.harness.report.reviews import (
     reviews_in,
 )
 from conflictscore.benchmarks.harness.statistics import krippendorff_alpha
-from conflictscore.errors import ConfigurationError
+from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.middleware.service.kept_runs import ListedRun
 from conflictscore.reporting.run_log import logged_run
 from conflictscore.scripts import fold
@@ -86,6 +87,9 @@ class KeptReviews:
         self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
         self._table.make(_TABLE)
         self._size, self._count, self._seen = 0, 0, set[str]()
+        # requests refresh in several threads; without the lock, one that read earlier could put an
+        # older review back in the place of a newer one
+        self._refreshing = threading.Lock()
         self.by_run: dict[str, dict[str, Review]] = {}
         self._key_of: dict[str, str] = {}
         self.refresh()
@@ -96,6 +100,10 @@ class KeptReviews:
         Raises:
             InputError, ConfigurationError: As in the constructor.
         """
+        with self._refreshing:
+            self._refresh()
+
+    def _refresh(self) -> None:
         new = self._new_rows() if self._file is None else self._new_lines(self._file)
         # every call reports an invalid row, since the rows are read again until the row is fixed
         reviews = reviews_in(new.rows)
@@ -130,10 +138,13 @@ class KeptReviews:
         """Return the new complete lines. A last line without a newline is left for later."""
         if not path.is_file():
             return _New([], self._size, self._count, self._seen)
-        size, count = self._size, self._count  # copies, since another thread may change them
-        with path.open("rb") as file:
-            file.seek(size)
-            lines = [line for line in file if line.endswith(b"\n")]
+        size, count = self._size, self._count
+        try:
+            with path.open("rb") as file:
+                file.seek(size)
+                lines = [line for line in file if line.endswith(b"\n")]
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror})") from None
         rows = [
             (f"{path}, line {number}", line)
             for number, line in enumerate(lines, count + 1)

@@ -251,7 +251,12 @@ def _install(requirement: str, folder: Path) -> None:
     else:
         raise _SourceError("neither pip nor uv is installed here")
     process = subprocess.run(  # noqa: S603 (a fixed command with requirements from the catalog)
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",  # the message of a server may be in any encoding
+        check=False,
     )
     if process.returncode:
         lines = [line for line in process.stderr.splitlines() if line.strip()]

@@ -4,7 +4,9 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from conflictscore.errors import InputError
 
@@ -44,24 +46,36 @@ def close_to_others(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically: even after a kill, it has either the old or the new content.
+    """Write a file atomically; see :func:`whole_file`."""
+    with whole_file(path) as file:
+        file.write(content)
 
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Provide a new file that replaces ``path`` at the end of the block, atomically.
+
+    Even after a kill or an error in the block, the file has either the old or the new content.
     Reports and exports quote questions and answers, so only the owner may read them (0600). Threads
     must not write the same file at the same time.
 
     Raises:
-        InputError: The file cannot be written.
+        InputError: The file cannot be written. Every OSError in the block is taken for such a
+            failure, so code that also reads files must turn its own errors into others.
     """
+    # the process id, since two processes may write the same file
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(part, "wb", opener=owner_only) as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())  # without this, a power cut could leave an empty file
         part.replace(path)
-    except OSError as error:
+    except BaseException as error:
         with contextlib.suppress(OSError):  # the first error is the one to report
             part.unlink()
+        if not isinstance(error, OSError):
+            raise
         no_room = error.errno in _NO_ROOM
         advice = "free up space there" if no_room else "give a path in a folder that exists"
         raise InputError(f"{path}: cannot be written ({error.strerror}); {advice}") from error

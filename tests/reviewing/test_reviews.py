@@ -287,6 +287,20 @@ def test_a_name_that_looks_the_same_belongs_to_the_same_key(served: Served, spel
     assert own.status_code == 201
 
 
+def test_a_file_of_reviews_that_cannot_be_opened_is_named(
+    runs_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviews = KeptReviews(runs_file)
+    reviews_beside(runs_file).touch()
+
+    def refuse(*arguments: Any, **settings: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match=r"reviews\.jsonl: cannot be read \(Permission denied\)"):
+        reviews.refresh()
+
+
 def test_an_invalid_review_is_reported_until_it_is_mended(runs_file: Path) -> None:
     reviews = KeptReviews(runs_file)
     path = reviews_beside(runs_file)

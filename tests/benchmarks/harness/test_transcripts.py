@@ -1,5 +1,6 @@
 """A run's folder is self-contained: it has calls, templates and how documents were found."""
 
+import asyncio
 import gzip
 import json
 import shutil
@@ -187,6 +188,17 @@ async def test_every_call_is_exported_with_whole_texts(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [{"run": "run", **call} for call in calls_of(tmp_path / "run")] == rows
+
+
+def test_an_export_that_fails_leaves_the_earlier_file_as_it_was(tmp_path: Path) -> None:
+    asyncio.run(run_quiz(tmp_path / "run", Quiz(), lamps(1)))
+    out = tmp_path / "calls.jsonl"
+    out.write_text("earlier\n")
+    session_files(tmp_path / "run")[0].write_bytes(gzip.compress(b'{"question": "q"}\n'))
+    result = CliRunner().invoke(export, [str(tmp_path / "run"), "--calls", str(out)])
+    assert result.exit_code
+    assert out.read_text() == "earlier\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "calls.jsonl"}
 
 
 def test_a_session_gets_a_number_of_its_own_after_an_earlier_file_was_deleted(

@@ -1,9 +1,7 @@
 """Exports the transcripts of runs as JSON lines, one per call, with full texts."""
 
 import json
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from conflictscore.benchmarks.harness.transcript_files import (
@@ -12,14 +10,15 @@ from conflictscore.benchmarks.harness.transcript_files import (
     session_files,
 )
 from conflictscore.errors import InputError
-from conflictscore.storage.private_files import owner_only
+from conflictscore.storage.private_files import whole_file
 
 
 def export_calls(runs: Iterable[Path], out: Path) -> int:
     """Write the calls of the runs in the order in which they ended, each with the name of its run.
 
     If a transcript was not closed, all its complete lines are written. If an error is raised, an
-    existing file ``out`` is unchanged.
+    existing file ``out`` is unchanged. The calls are written one by one, since transcripts may
+    be larger than memory.
 
     Returns:
         The number of calls written.
@@ -30,20 +29,10 @@ def export_calls(runs: Iterable[Path], out: Path) -> int:
     if out.suffix.casefold() != ".jsonl":
         raise InputError(f"{out}: calls are exported as .jsonl; give a name with that ending")
     count = 0
-    # the lines go to a file beside ``out`` one by one, since transcripts may exceed the memory
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        # a reply may contain a lone surrogate, which UTF-8 cannot encode
-        with open(part, "w", encoding="utf-8", errors="replace", opener=owner_only) as file:
-            for line in _lines(runs):
-                file.write(line)
-                count += 1
-        part.replace(out)
-    except OSError as error:  # reading a transcript raises InputError, so this concerns ``out``
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from None
-    finally:
-        with suppress(OSError):  # the file is gone if it was renamed or never created
-            part.unlink()
+    with whole_file(out) as file:
+        for count, line in enumerate(_lines(runs), 1):  # noqa: B007 - the count is the result
+            # a reply may contain a lone surrogate, which UTF-8 cannot encode
+            file.write(line.encode(errors="replace"))
     return count
 
 
