@@ -298,7 +298,7 @@ def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any
     """Return whether to call the model with the unchanged messages before any search.
 
     It is called first if it may call tools or has called some, if there is no question to search
-        for, or if the caller passed the documents.
+    for, or if the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question

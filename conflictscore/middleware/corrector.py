@@ -27,7 +27,7 @@ from conflictscore.retrieval.documents import DocumentLike, document_list
 from conflictscore.threads import in_thread, together
 
 _AT_ONCE = 8  # Answers at once; each makes several calls, and the endpoint's limit is 16.
-_MOST_NAMED = 10  # Maximum number of further refused rows that an error names.
+_MOST_NAMED = 10  # An error names at most this many further refused rows, and counts the rest.
 _FIELDS = ("answer", "documents", "question")
 
 

@@ -25,7 +25,10 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 
 
 class PassedOnError(Exception):
-    """Wraps an answerer's error, so that the caller gets the original error from the graph."""
+    """Wraps an answerer's error, so that the caller gets the original error from the graph.
+
+    Without it, the loop would take the error for a failed check and keep the first answer.
+    """
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -60,7 +63,7 @@ async def correct(context: RunContext, start: RagInput) -> Run:
             return run_of(await graph.ainvoke(start))
     except PassedOnError as passing:
         error = passing.error
-    raise error
+    raise error  # outside the handler, the error keeps its own cause and context
 
 
 def with_later_gaps(run: Run, *gaps: Gap) -> Run:

@@ -54,8 +54,11 @@ from conflictscore.retrieval.opening import described
 from conflictscore.threads import in_thread
 
 _AT_ONCE = 32  # Maximum calls at once; more would only wait for the endpoint's limit.
-_WAITS_S = 60.0  # MCP clients give up after about a minute; nobody would read a later answer.
-_MOST_WRONG = 3  # Maximum number of invalid arguments that an error names.
+# Maximum seconds that a call waits for its turn. MCP clients give up after about a minute, so
+# nobody would read the answer to a call that waited longer. The work itself is not limited here,
+# since a client that gets reports of progress may wait longer.
+_WAITS_S = 60.0
+_MOST_WRONG = 3  # Maximum number of invalid arguments that an error names, so that it stays short.
 _TELLS = """\
 Checks answers claim by claim against documents, and says where the documents disagree
 (ConflictScore; 0 is best). `checked` is fully, partly or no: do not rely on an answer that was not
@@ -143,7 +146,7 @@ class _Tools:
         If no documents are given, a search for the question finds them.
         """
         async with self._opened(call) as context:
-            evidence, notes = await self._found(documents, question)
+            evidence, notes = await self._evidence(documents, question)
             # the question only finds documents; scores depend on the answer and the documents alone
             start: Any = {"answer": answer, "documents": evidence}
             return _result(run_of(await build_scoring_graph(context).ainvoke(start)), notes)
@@ -162,7 +165,7 @@ class _Tools:
         are given, a search for the question finds them.
         """
         async with self._opened(call) as context:
-            evidence, notes = await self._found(documents, question)
+            evidence, notes = await self._evidence(documents, question)
             return _result(
                 await correct(context, correction_input(answer, evidence, question)), notes
             )
@@ -176,7 +179,7 @@ class _Tools:
         """
         async with self._opened(call) as context:
             check_question(question, ())
-            evidence, notes = await self._found(documents, question)
+            evidence, notes = await self._evidence(documents, question)
             start: Any = {"question": question, "documents": evidence}
             return _result(await correct(context, start), notes)
 
@@ -199,9 +202,10 @@ class _Tools:
             shown_error = internal_error(error)
         raise ToolError(material_line(plain_reason(shown_error)))
 
-    async def _found(
+    async def _evidence(
         self, documents: Sequence[Any], question: str
     ) -> tuple[Sequence[Any], Sequence[str]]:
+        """Return the caller's documents, or else those of a search, with the search's notes."""
         if documents:
             return documents, ()
         if not question.strip():

@@ -21,9 +21,10 @@ from conflictscore.loop.framework_messages import question_place
 from conflictscore.records import GapKind, Run
 
 _KEY = "conflictscore"
-_MOST_BYTES = 600  # Maximum bytes of JSON; clients store the metadata of every message.
-_MOST_INNER = 3  # Maximum number of agents to list; the latest ones are listed.
-_NAME_CHARS = 40  # Maximum characters of an agent's name.
+# Maximum bytes of a verdict's JSON, as for Run.verdict. Clients store the metadata of each message.
+_MOST_BYTES = 600
+_MOST_INNER = 3  # Only the latest agents are listed; more would seldom fit into these bytes.
+_NAME_CHARS = 40  # An agent's name is cut to this length, so that no name displaces the verdicts.
 _REWRITTEN = "the text was written from checked answers, but was not itself checked"
 _NOT_CHECKED = "no agent checked an answer in this turn"
 

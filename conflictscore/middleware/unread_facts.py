@@ -14,13 +14,19 @@ from conflictscore.records import Gap, GapKind, Run
 from conflictscore.records.examined import quoted
 from conflictscore.sentences import sentence_starts
 
-_MOST_CHARS = 40_000  # Maximum characters of a text to compare.
-_MOST_CLAIMS = 20  # Maximum claims to compare.
-_LEAST_TERMS = 2  # Minimum terms of a claim beyond its question.
+# Only this many characters of a text are compared, which limits the time; a fact in the rest is not
+# found.
+_MOST_CHARS = 40_000
+# Only the first claims are compared, since each is compared with every sentence.
+_MOST_CLAIMS = 20
+# Minimum number of shared terms that the question does not contain. One shared term, such as a name
+# or a number, may be a coincidence.
+_LEAST_TERMS = 2
 _SHARE = 0.8
 """Minimum share of a claim's terms that one sentence must contain to count as its source.
 
-The share is below 1, since models change the wording slightly. It was chosen by hand.
+The share is below 1, since models change the wording slightly. A much lower share would also match
+sentences about the same subject that say something else.
 """
 
 

@@ -219,10 +219,8 @@ def _mended_choices(body: Any) -> Iterator[dict[str, Any]]:
 def _mended(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return an assistant message, with content and tool-call arguments in LangChain's form."""
     content, calls = message.get("content"), message.get("tool_calls")
-    assistant_message = {
-        **message,
-        "role": "assistant",
-    }  # LangChain reads tool calls only in this role
+    # LangChain reads tool calls only in this role
+    assistant_message = {**message, "role": "assistant"}
     if isinstance(content, Mapping):
         assistant_message["content"] = [content]
     if isinstance(calls, list):

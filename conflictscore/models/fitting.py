@@ -17,11 +17,15 @@ _LEAST_TOKENS = 32
 """Minimum number of tokens of a document to show: about one sentence. Fewer would not be
 informative."""
 _MARGIN = 1.15
-"""Factor that allows for chat templates, and for tokenizers that count differently."""
-_OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages
+"""Factor that allows for tokenizers that count differently.
+
+With a lower factor, servers would cut or refuse more prompts; with a higher one, less of each
+document would be shown.
+"""
+_OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages: a few per message
 _REPEATED_CHARS = 300
 """The hidden part begins this many characters before the end of the shown part, so that any
-sentence split at the cut is complete in the hidden part.
+sentence split at the cut is complete in the hidden part. Few sentences are longer.
 """
 
 

@@ -147,9 +147,8 @@ class LanguageModel:
         asked_text = "\n".join([*(message.text for message in history), prompt])
         stored_reply = {} if cache is None else await cache.get_async(key)
         if isinstance(stored_text := stored_reply.get("text"), str):
-            with suppress(
-                ValueError
-            ):  # a different caller could read this cached reply, but this caller cannot: ask again
+            # if only another caller could read this reply, the model is asked again
+            with suppress(ValueError):
                 reading = read(without_reasoning(encodable(stored_text), asked_text))
                 meter.cached(stored_cost(stored_reply), self.name)
                 if self.on_kept is not None:

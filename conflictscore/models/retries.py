@@ -172,9 +172,10 @@ class Retries:
         if trouble.after is None:
             doublings = max(attempt, refusals) - 1
             backoff = _FIRST_WAIT_S * 2 ** min(doublings, _DOUBLINGS)
-            wait = min(_LONGEST_WAIT_S, backoff) * random.uniform(0.75, 1)  # noqa: S311 - jitter
-        else:
-            wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311 - jitter
+            # jitter, so that calls refused together are not all repeated at the same moment
+            wait = min(_LONGEST_WAIT_S, backoff) * random.uniform(0.75, 1)  # noqa: S311
+        else:  # never earlier than the provider asks
+            wait = trouble.after * random.uniform(1, 1.1)  # noqa: S311
         has_attempts, in_time = attempt < self.attempts, seconds_spent + wait <= self.patience
         worthwhile = {
             "failed": has_attempts,

@@ -216,9 +216,8 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
         # its own clients, since the clients that LangChain shares outlive their event loop
         http_clients(url),
         model=name,
-        api_key=SecretStr(
-            key or "none"
-        ),  # OpenAI's client requires a key, even if the endpoint does not
+        # OpenAI's client requires a key, even if the endpoint does not
+        api_key=SecretStr(key or "none"),
         base_url=url,
         timeout=120.0,  # seconds; a long answer of a reasoning model takes more than a minute
         profile=known_profile(name) or None,

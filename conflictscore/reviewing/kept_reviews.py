@@ -33,8 +33,8 @@ such limit."""
 MOST_REVIEWS, MOST_REVIEWERS = 20_000, 50
 """Maximum total number of reviews, and maximum number of reviewers per run.
 
-Replaced reviews are counted too. All reviews are kept in memory, and any caller with a key can add
-reviews.
+Replaced reviews are counted too. The numbers are limited because all reviews are kept in memory,
+and any caller with a key can add reviews.
 """
 
 EXPORTS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}

@@ -39,7 +39,8 @@ from conflictscore.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
-_PAGE_RUNS, _PAGE_REVIEWS = 30, 20  # Numbers of entries on one page of a list.
+# Numbers of entries on one page of a list; the page in the browser asks for the next page.
+_PAGE_RUNS, _PAGE_REVIEWS = 30, 20
 # An export is built in memory, so only one export is built at a time. Other exports wait for at
 # most this many seconds.
 _EXPORT_WAITS_S = 60.0
@@ -111,7 +112,10 @@ QueriedRuns = Annotated[_RunQuery, Depends(_run_query)]
 
 
 class _ReviewBody(BaseModel):
-    """The body of a request that sends a review."""
+    """The body of a request that sends a review.
+
+    The lengths are limited because all reviews are kept in memory.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 

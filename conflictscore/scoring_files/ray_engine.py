@@ -49,7 +49,11 @@ _SMALLEST_BLOCK: Final = 1 << 12  # bytes; for smaller blocks, Ray's overhead wo
 _LARGEST_BLOCK: Final = 1 << 18
 """Maximum size of a block, in bytes. If a worker dies, the rows of its block are scored again."""
 _RETRIES: Final = 1
-"""Number of times that a block is given to another worker after its worker died."""
+"""Number of times that a block is given to another worker after its worker died.
+
+One row may have killed the worker, so more attempts with the whole block would kill more workers;
+:meth:`RayEngine.run` then sends its rows one by one.
+"""
 
 _Table = Any
 """A ``pyarrow.Table`` with a JSON text in each row, in the column ``json``."""

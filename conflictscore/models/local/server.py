@@ -33,7 +33,8 @@ CONTEXT_WINDOW = 8192
 # The instructions of this package's prompts alone take more tokens.
 _LEAST_WINDOW = 256
 _HOST = Path(__file__).with_name("host.py")
-# Size of the cache of earlier prompts. A prompt that begins like one of them is read faster.
+# Size of the cache of earlier prompts. A prompt that begins like one of them is read faster. A
+# larger cache would take memory that other programs need.
 _PROMPT_CACHE_MIB = 512
 # A short limit, since the model is loaded by then, so a working server answers at once.
 _REPLY_TIMEOUT_S = 60.0
