@@ -241,6 +241,7 @@ def _size_of(part: Path) -> int:
 
 
 def _install(requirement: str, folder: Path) -> None:
+    """Put a wheel, or its unpacked files, into a folder; raise _SourceError with the reason."""
     choice = ["--no-deps", "--only-binary", ":all:"]
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "download", "--no-cache-dir", "--no-input"]

@@ -81,9 +81,8 @@ def create_app(context: RunContext, settings: ServiceSettings | None = None) -> 
     app = FastAPI(lifespan=lifespan, docs_url=None, openapi_url=None, redirect_slashes=False)
     app.state.service = service
     app.add_middleware(_Metered, service=service)
-    if (
-        service.settings.cors_origins
-    ):  # outermost, since browsers send a preflight request without a key
+    # outermost, since browsers send a preflight request without a key
+    if service.settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=service.settings.cors_origins,

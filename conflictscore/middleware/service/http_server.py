@@ -142,9 +142,8 @@ class Server:
         async def sender(message: Message) -> None:
             try:
                 await send(message)
-            except (
-                OSError
-            ) as error:  # the system closed the connection, for example after TCP_USER_TIMEOUT
+            # the system closed the connection, for example after TCP_USER_TIMEOUT
+            except OSError as error:
                 raise ClientDisconnect from error
 
         self._requests.add(task)

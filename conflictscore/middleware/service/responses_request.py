@@ -266,7 +266,7 @@ def _content(content: object, param: str) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
     if not isinstance(content, list) or not content:
-        _refuse(param, "pydantic's error would list every member of the union")
+        _refuse(param, "must be a string or a list of parts, not empty")
     parts = [_part(part, f"{param}[{at}]") for at, part in enumerate(content)]
     if all(part["type"] == "text" for part in parts):
         return "".join(part["text"] for part in parts)

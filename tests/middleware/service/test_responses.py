@@ -8,6 +8,8 @@ import pytest
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
+from conflictscore.middleware.service.refusals import RefusedError
+from conflictscore.middleware.service.responses_request import read_responses
 from tests.fakes.openai_server import Fault, OpenAIServer
 from tests.middleware.service.serving import (
     QUESTION,
@@ -312,3 +314,10 @@ def test_what_cannot_be_had_is_refused_by_name(
     assert str(error["param"]).startswith(param or "input[0].content[0].type")
     assert str(error["message"]).startswith(error["param"])
     assert not served.upstream.requests
+
+
+@pytest.mark.parametrize("content", [None, 5, {}, []])
+def test_content_of_another_kind_is_refused_with_what_it_must_be(content: Any) -> None:
+    body = {"model": "conflictscore", "input": [{"role": "user", "content": content}]}
+    with pytest.raises(RefusedError, match=r"^input\[0\]\.content: must be a string or a list"):
+        read_responses(body, {})
