@@ -87,3 +87,21 @@ def test_a_flip_is_found_reviewed_by_two_counted_and_exported(tmp_path: Path) ->
         assert not reader.all("main img, main script, main [onerror]")
         assert reader.does("window.__pwned") is None
         assert severe(driver) == []
+
+
+def test_reviews_that_fill_several_pages_are_all_shown() -> None:
+    with (
+        browser() as driver,
+        OpenAIServer(World()) as upstream,
+        serving(upstream) as served,
+    ):
+        add_runs_page(served.app)
+        run_id = served.ask(QUESTION).headers["x-conflictscore-run-id"]
+        for number in range(21):  # one more than a page of the API
+            review = {"reviewer": f"reviewer {number}", "verdict": "better"}
+            assert served.http.post(f"/v1/runs/{run_id}/reviews", json=review).status_code == 201
+        reader = Reader(driver)
+        reader.open(f"{served.address}/runs#run={run_id}")
+        reader.until(
+            lambda: "Other reviewers: 21 reviews" in reader.does("document.body.innerText")
+        )

@@ -89,7 +89,7 @@ export async function reviewsOf(id) {
   const place = `v1/runs/${encodeURIComponent(id)}/reviews`;
   const found = await read(place);
   for (let page = 2, last = found; last.has_more; page++) {
-    last = await read(`${place}?page=${page}`);
+    last = await read(place, { page: String(page) });
     Object.assign(found.reviews, last.reviews);
   }
   return found;
