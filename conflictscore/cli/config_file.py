@@ -33,19 +33,22 @@ _NAMED_ONLY = frozenset({"mcp"})
 Such a command may start in a folder with files from someone else, and its stderr is usually not
 read. A file found there must never choose the endpoint that receives the key.
 """
-_KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEY\Z")
-"""Suffix of the names of environment variables that contain API keys."""
+_KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEYS?\Z")
+"""Suffix of the names of environment variables that contain API keys, or keys of callers."""
 _READ_ONLY = frozenset({"data"})
 """Path options that any settings file may set, because the command only reads the files there."""
 _CHECK = frozenset(
     {
         "answer-judge",
+        "any-model",
         "budget-seconds",
         "columns",
         "context-window",
+        "cors-origin",
         "disputed",
         "duplicates",
         "effort",
+        "fail-over",
         "first-answer",
         "guard",
         "judge",
@@ -71,7 +74,7 @@ _CHECK = frozenset(
         "unsettled",
     }
 )
-"""Options that determine the evidence, how much is checked, or what happens afterwards."""
+"""Options that determine the evidence, how much is checked, what happens then, or who may call."""
 _PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
 """Parts of a string that suggest a path, such as ``=.`` in ``nli:model=./file``."""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@:]*:[^/\s@]+@")

@@ -172,3 +172,26 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(
     assert "cannot set this" not in ask("--config", "conflictscore.toml").stderr, (
         "named, so trusted"
     )
+
+
+@pytest.mark.parametrize("text", ['cors-origin = "https://theirs.test"', "any-model = true"])
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "CONFLICTSCORE_SERVE_KEYS"])
+def test_a_file_that_was_found_lets_nobody_in_while_keys_are_set(
+    text: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "key-of-this-service-0123456789")
+    Path("conflictscore.toml").write_text(text)
+    refused = CliRunner().invoke(main, ["serve", "--docs", "notes", "--port", "0"])
+    assert refused.exit_code == 2
+    assert "sets " + text.split()[0] in refused.stderr
+
+
+def test_a_file_that_was_found_loosens_no_gate_while_a_key_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
+    Path("conflictscore.toml").write_text("fail-over = 1.0")
+    Path("answers.jsonl").write_text("")
+    refused = CliRunner().invoke(main, ["score-file", "answers.jsonl", "--out", "out.jsonl"])
+    assert refused.exit_code == 2
+    assert "sets fail-over" in refused.stderr
