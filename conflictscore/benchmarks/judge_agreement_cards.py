@@ -89,6 +89,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
     if figures.differences:
         yield card_of(
             "Differences between methods in correct answers",
+            # the space at the end of the second "95 %" keeps the names of the columns apart
             ("method", "against", "people, points", "95 %", "judge, points", "95 % ", "questions"),
             [
                 (

@@ -48,8 +48,12 @@ class Limits:
     """Limits on the speed and the token usage of a run, which do not affect the figures."""
 
     concurrency: int = 4
-    """The number of questions that are processed at the same time; chosen by hand. Each question
-    may have several calls in flight."""
+    """The number of questions that are processed at the same time. Each question may have several
+    calls in flight.
+
+    The default was chosen by hand. A higher number is faster until the endpoint limits the rate of
+    calls; a lower one never changes an answer.
+    """
     max_tokens: int | None = None
     """The maximum number of tokens, input and output together, over all sessions of the run."""
 

@@ -80,7 +80,10 @@ _NUMBERED = (
 )
 _BARE = _NUMBERED[-1]
 _LEAD = 200
-"""Maximum number of characters in a line before the first document, such as "Found 3 results:"."""
+"""Maximum number of characters in a line before the first document, such as "Found 3 results:".
+
+Chosen by hand. Longer text is taken for a document itself, so the text after it is not split.
+"""
 # Words that refer back to earlier text. A paragraph that begins with one continues the text above
 # it.
 _BACK = re.compile(

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _DEPTH = 12  # Maximum nesting depth that is searched; real results have only a few levels.
-_LEAST_WORDS = 4  # Minimum number of words in the text of an unknown field.
+# Minimum number of words in the text of an unknown field; shorter values are names, dates and the
+# like.
+_LEAST_WORDS = 4
 
 
 def renamed(data: object, depth: int = _DEPTH) -> object:

@@ -78,7 +78,11 @@ _INNER_KEYS = ("metadata", "_source", "payload", "fields", "document", "resource
 _DEPTH = 12  # Nesting is searched down to this level; real results have only a few levels.
 _JSON_START = re.compile(r"(?m)^[ \t]*([\[{])")
 _PROSE_WORDS = 40
-"""A text with at least this many words counts as a document even if the tool's name is unknown."""
+"""A text with at least this many words counts as a document even if the tool's name is unknown.
+
+Shorter outputs of such tools are mostly times, numbers and receipts. Chosen by hand: with a higher
+number, the check would miss evidence in short paragraphs.
+"""
 
 
 def documents_from_messages(

@@ -14,7 +14,10 @@ from conflictscore.retrieval.opening import described
 from conflictscore.storage.cache import content_key
 
 _PRIVATE = re.compile(r"key|token$|secret|password|credential|url|endpoint|path|folder|file|header")
-"""A pattern for names of fields that may contain a key or a location on this machine."""
+"""A pattern for names of fields that may contain a key or a location on this machine.
+
+"token" counts only at the end of a name, since "max_tokens" and "tokens" are numbers.
+"""
 _OF_LANGCHAIN = frozenset({"name", "tags", "metadata", "callbacks", "verbose"})
 """LangChain's tracing fields, which do not affect the documents found."""
 _CORPORA = ("documents", "docs", "texts")

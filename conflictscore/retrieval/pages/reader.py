@@ -32,8 +32,10 @@ _LIBRARIES = ("trafilatura", "lxml_html_clean", "htmldate")
 """Packages that are required for reading pages. The pip that comes with Python 3.11 does not
 install the second package."""
 _AT_ONCE = 8
-"""Maximum number of pages that are read and kept in memory at the same time. By default, each has
-at most 2 MB."""
+"""Maximum number of pages that are fetched and kept in memory at the same time.
+
+By default, each has at most 2 MB. One search has ten results, so a higher number gains little.
+"""
 
 _HELD, _STRANGE = 0.75, 0.4
 """Limits on the share of a snippet's informative words that occur on its page.

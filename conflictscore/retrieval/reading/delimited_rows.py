@@ -25,7 +25,10 @@ _HEADER_WITHIN = 10
 
 _QUOTED_WITHIN = 20_000
 """Number of characters at the top of a file that decide whether its cells are quoted with
-apostrophes."""
+apostrophes.
+
+Only the first ten lines are examined, and this limit bounds their length.
+"""
 
 # The first line of a file, in which Excel declares the separator.
 _EXCEL_SEPARATOR = re.compile(r"sep=(.)\n", re.IGNORECASE)

@@ -84,7 +84,10 @@ _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Maximum number of bytes from which an encoding is guessed, and maximum number of bytes in a
 character."""
 _DAMAGE = 10
-"""One damaged character is allowed for this many non-ASCII bytes."""
+"""One damaged character is allowed for this many non-ASCII bytes.
+
+With more damage, the declared encoding is taken to be wrong, and the encoding is guessed.
+"""
 _SURELY_UTF8 = 4
 """Minimum number of valid UTF-8 characters for each damaged byte, if UTF-8 is not declared.
 

@@ -63,8 +63,8 @@ _OF_REVIEWERS = ("reviewers", "verdicts", "comments")
 Each column lists one entry per reviewer. The order of reviewers is the same in all columns.
 """
 _UNSEEN = ("Cf", "Zs")
-"""The Unicode categories of invisible characters and spaces, which a spreadsheet may skip before a
-formula."""
+"""The Unicode categories of invisible characters and of spaces. A spreadsheet may skip these
+characters before a formula."""
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """The characters that begin a formula; some spreadsheets also accept the full-width ones."""
 _LATEX = str.maketrans(

@@ -37,7 +37,10 @@ _STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # A dollar sign in a name must not start a formula.
 }
 _LONGEST_NAME: Final = 44
-"""The maximum number of characters of a name in a chart."""
+"""The maximum number of characters of a name in a chart.
+
+A chart grows with its longest name, so a longer one would leave the plot too small on the page.
+"""
 
 
 @dataclass(frozen=True)
