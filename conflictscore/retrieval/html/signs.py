@@ -74,8 +74,8 @@ _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # In characters on each side of an element; a price is shorter.
-# At most this many elements of each kind are replaced on a page, to limit the time. Further ones are
-# read without their icons; only a hostile page has as many.
+# At most this many elements of each kind are replaced on a page, to limit the time. Further icons
+# are not read; only a hostile page has as many.
 _SAMPLE = 5_000
 
 

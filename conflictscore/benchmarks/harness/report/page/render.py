@@ -47,7 +47,7 @@ _DIFFED_PAIRS = 100_000
 """Two texts are compared only if they have at most this number of pairs of equal words.
 
 The comparison may examine the same pair repeatedly, so two long reports could take minutes. Beyond
-the limit, which was chosen by hand, the page shows both texts without marks.
+the limit, which was chosen by hand, the page does not show what changed word by word.
 """
 
 
