@@ -68,16 +68,19 @@ _USUAL_LETTERS = str.maketrans(
     }
 )
 _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
-# Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931" and "1931年5月3日".
+# Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931", "1931年5月3日", "3.5.1931"
+# and "31/12/1931". In figures, dots mean that the day comes first; with slashes, either may.
 _DATE = re.compile(
     r"(?<![\w.])(?:"
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,2}}(?:of |de |di )?(?P<month>{_MONTH})\b\.?"
     r"(?:,?\s{1,2}(?:de |of |del )?(?P<year>\d{4})(?!\d))?"
     rf"|(?P<month2>{_MONTH})\b\.?\s{{1,2}}(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
     r"(?:,?\s{1,2}(?P<year2>\d{4})(?!\d))?"
-    r"|(?P<year3>\d{4})-(?P<month3>\d{2})-(?P<day3>\d{2})(?!\d)"
+    r"|(?P<year3>\d{4})(?P<sign>[-/.])(?P<month3>\d{2})(?P=sign)(?P<day3>\d{2})(?!\d)"
     rf"|(?P<month4>{_MONTH})\b\.?,?\s{{1,2}}(?:de |of )?(?P<year4>\d{{4}})(?!\d)"
     r"|(?P<year5>\d{4})年(?:(?P<month5>\d{1,2})月(?:(?P<day5>\d{1,2})日)?)?"
+    r"|(?P<day6>\d{1,2})\.\s?(?P<month6>\d{1,2})\.\s?(?P<year6>\d{4})(?!\d|\.\d)"
+    r"|(?P<day7>\d{1,2})/(?P<month7>\d{1,2})/(?P<year7>\d{4})(?![\d/])"
     r")",
     re.IGNORECASE,
 )
@@ -253,11 +256,17 @@ def _dates(text: str) -> Iterator[StatedValue]:
         if _VERB.search(match[0]):
             continue
         # each alternative of the pattern has separate groups: year, year2, year3, ...
-        fields = {name.rstrip("2345"): text for name, text in match.groupdict().items() if text}
+        fields = {name.rstrip("234567"): text for name, text in match.groupdict().items() if text}
         month = fields.get("month")
         number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
         year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
-        yield StatedValue(match.span(), date=(year, number, day))
+        if match["day7"] and number is not None and day is not None:
+            if number > 12:  # "12/31/1931" is American
+                number, day = day, number
+            elif day <= 12:  # "3/5/1931" may be in March or in May, so its parts are plain numbers
+                continue
+        if (number or 1) <= 12 and (day or 1) <= 31:
+            yield StatedValue(match.span(), date=(year, number, day))
 
 
 def _near_digits(text: str) -> Iterator[re.Match[str]]:
@@ -324,6 +333,8 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
         in_base_unit = frozenset((reading - 32) / 1.8 for reading in bare)
     if unit == "m":  # "5 m" can be five million
         bare = frozenset([*bare, *(1e6 * reading for reading in bare)])
+    if match["magnitude"] == "K" and not match["currency"]:  # "300 K" can be kelvin
+        bare = in_base_unit = frozenset([*bare, *readings])
     return StatedValue(
         (start, amount.end), in_base_unit, dimension, unit=unit, bare=bare, digits=match["number"]
     )

@@ -34,6 +34,21 @@ LONG = "How long is the Osk viaduct?"
         ("It opened on 3 June 1924.", "It opened on 5 May 1924.", False),
         ("Es ist 1,45 m lang.", "Es ist 145 cm lang.", True),
         ("Version 2.1.3 is needed.", "Version 21.3 is needed.", False),
+        # dates in figures
+        ("It opened on 31 December 2019.", "It opened on 31.12.2019.", True),
+        ("Es wurde am 3. April 2019 eröffnet.", "Es wurde am 3.4.2019 eröffnet.", True),
+        ("Es wurde am 3. April 2019 eröffnet.", "Es wurde am 3. 4. 2019 eröffnet.", True),
+        ("It opened on 31 December 2019.", "It opened on 31/12/2019.", True),
+        ("It opened on 31 December 2019.", "It opened on 12/31/2019.", True),
+        ("It opened on 31 December 2019.", "It opened on 2019/12/31.", True),
+        ("It opened in December 2019.", "It opened on 31.12.2019.", True),
+        ("It opened on 31 December 2019.", "It opened on 30.12.2019.", False),
+        ("It opened on 31 December 2019.", "It opened on 31/10/2019.", False),
+        ("It opened on 31.12.2019.", "It opened on 31.12.2018.", False),
+        # kelvin, or thousands
+        ("It was kept at 300 K.", "It was kept at 300 kelvin.", True),
+        ("It has 300 K readers.", "It has 300,000 readers.", True),
+        ("It was kept at 300 K.", "It was kept at 310 kelvin.", False),
     ],
 )
 def test_values_agree_in_any_unit_or_way_of_writing(one: str, other: str, alike: bool) -> None:

@@ -100,6 +100,6 @@ def test_verdicts_of_an_nli_model_depend_on_its_files(tmp_path: Any) -> None:
         "model": model.sha256,
         "pair_tokens": 128,
         "calibration": UNCALIBRATED.model_dump(mode="json"),
-        "reading": 10,
+        "reading": 11,
     }
     assert (labeler.name, labeler.scripts) == ("nli(small-nli)", None)

@@ -27,7 +27,7 @@ from conflictscore.threads import in_thread
 CALIBRATION_FILE = "calibration.json"
 """The file in a calibrated model's folder that contains a ``FittedCalibration``."""
 
-_READING = 10
+_READING = 11
 """Version of the way in which documents are read; part of the key of stored verdicts.
 
 The number is increased whenever a change affects how documents are split or presented, how the
@@ -35,7 +35,8 @@ deciding window is chosen, or what verdicts are or contain. Version 3 added prob
 doubts, version 5 the handling of denials, and version 6 dates and the context of windows. Since
 version 7, an undoubted window of a long document overrules a doubtful one. Since version 8, rules
 on quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
-read as denials. Version 10 knows more units, and treats equal digits as equal numbers.
+read as denials. Version 10 knows more units, and treats equal digits as equal numbers. Version 11
+reads dates in figures, such as 31.12.1931.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
