@@ -74,7 +74,8 @@ def _part(
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
     """Return the answer with a delimiter before and after each part.
 
-    Return None if the answer already contains such delimiters.
+    Return None if the answer already contains such delimiters, since a page could not tell them
+    from ours.
     """
     if _OPEN in answer or _CLOSE in answer:
         return None
@@ -120,6 +121,7 @@ def _moved_by(change: Change, changes: Sequence[Change]) -> int:
 
 
 def _meet(span: tuple[int, int] | None, passage: Passage) -> bool:
+    """Return whether a span shares characters with a passage."""
     return span is not None and span[0] < passage.end and passage.start < span[1]
 
 
@@ -141,6 +143,10 @@ def _standing(
 
 
 def _of_claim(evidence: ClaimEvidence, report: ConflictReport) -> Standing:
+    """Return the outcome for a single claim.
+
+    A claim without conflict may be disputed too, for example because two documents refute it.
+    """
     if evidence.conflicting or evidence.claim.number in report.disputed:
         is_refuted = evidence.contradicts and not evidence.supports
         return Standing.CONTRADICTED if is_refuted else Standing.DISPUTED

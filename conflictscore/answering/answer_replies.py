@@ -28,13 +28,14 @@ _DASH = re.compile(r"^\s*[–—-]\s*")
 _JUSTIFICATION = re.compile(
     r"^[*_]{0,3}justification[*_]{0,3}:[*_]{0,3}\s*(?P<reason>\S.*)$", re.IGNORECASE
 )
-_QUERY_CHARS = 300  # Maximum number of characters in a query; a longer text is not a query.
+_QUERY_CHARS = 300  # Longer queries are cut here, since searches refuse or ignore what is too long.
 
 # Words about the task, such as "the new passage"; "the passage of time" is about the world.
 _TASK = re.compile(r"\b(?:the|this|new|old|earlier)\s+passage\b(?!\s+(?:of|to|from|through))", re.I)
 # The delimiters around material in our templates, which a model may copy.
 _MARK = re.compile(r"<(?P<closing>/?)(?P<name>answer|claim|document)\b[^<>]*>")
-_FRAMES = 3  # delimiters may be nested, so they are removed in this many passes
+# Delimiters may be nested, so they are removed in this many passes. Deeper nesting is refused.
+_FRAMES = 3
 
 # Citations such as "(doc 3)" and "(documents 1, 2 and 5)".
 _CITATION = re.compile(
@@ -171,7 +172,10 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
 
 
 def _without_copies(text: str, shown: Collection[str]) -> str:
-    """Remove delimited blocks whose text was shown: the innermost blocks first, in a few passes."""
+    """Return a text without the delimited blocks whose text was shown.
+
+    Each pass removes the innermost blocks.
+    """
     for _ in range(_FRAMES):
         parts, start = list[str](), 0
         opening: re.Match[str] | None = None
@@ -225,6 +229,10 @@ def cited_documents(justification: str, documents: Collection[int]) -> tuple[int
 
 
 def _option(line: str, options: Sequence[str]) -> int:
+    """Return the index of the option that a line chooses by its letter.
+
+    A letter with the text of a different option is refused, since either may be meant.
+    """
     match = _LETTER.match(_ANSWER.sub("", line).strip("*_` "))
     option = LETTERS.index(match["inner"] or match["bare"]) if match else len(options)
     if match is not None and option < len(options):

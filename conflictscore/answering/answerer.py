@@ -41,8 +41,9 @@ from conflictscore.retrieval.near_windows import near
 
 T = TypeVar("T")
 
-# Reply tokens of an answer: about 350 English words. Benchmarks and runs use the same limit, which
-# is also subtracted from the context window before documents are fitted.
+# Reply tokens of an answer: about 350 English words. An answer that is cut off here is requested
+# again, and then refused. Benchmarks and runs use the same limit, which is also subtracted from the
+# context window before documents are fitted. The number was chosen by hand.
 REPLY_TOKENS = 512
 _OF_THE_TEXT = {"stop", "max_tokens", "max_completion_tokens", "response_format"}
 """Call parameters that apply only to the text of an answer.

@@ -3,9 +3,7 @@
 A short answer ("Yes.", "1871") is rewritten as one statement, since without its question it says
 nothing that a document could support. A longer answer is split into claims, and the prompt includes
 its question. If the claims leave out part of the answer, the model is asked about that part once
-more.
-
-Limits without a stated reason were chosen by hand.
+more. All limits below were chosen by hand.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,15 +50,21 @@ _Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, gi
 _Span = tuple[int, int]
 
 _LEAST_TOKENS = 160  # Enough for the claims of a short answer.
-_MOST_TOKENS = 2048  # Stops a model that repeats itself.
+# Stops a model that repeats itself. The claims of an answer of about 500 tokens fit; if a reply is
+# cut off here, it is unreadable, and the answer has no score.
+_MOST_TOKENS = 2048
 _TOKENS_PER_TOKEN = 4
 """Reply tokens per token of the answer.
 
 Claims repeat names, so together they are longer than the answer. A reply that exceeds this limit
 contains more than claims.
 """
-_FEW_WORDS = 4  # Maximum number of words in an answer that only refuses, greets or asks.
-_SHORT = 6  # Maximum number of words in an answer too short to be checked without its question.
+# Maximum number of words in an answer that is not sent to a model because it only refuses, greets
+# or asks, such as "I don't know.". With more words, it may state something in addition.
+_FEW_WORDS = 4
+# Maximum number of words in an answer that is rewritten as one statement. With more words, an
+# answer usually has a subject and a verb of its own, and may make several claims.
+_SHORT = 6
 # Characters of the answer shown before a passage that is split: a few sentences, which contain the
 # nouns that most pronouns of the passage refer to.
 _BEFORE_CHARS = 600
@@ -103,7 +107,8 @@ async def claims_of_answer(
     question = state.get("question", "")
     if is_json(answer):
         return await _claims_of_json(answer, question, judge)
-    # an answer that is only scored has no question and is not corrected
+    # An answer that is only scored has no question and is not corrected. Its claims need no
+    # question to be clear, and no place in the answer.
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
@@ -116,6 +121,7 @@ async def claims_of_answer(
         return _asserting([(text, None) for text in texts])
     if short:
         return await _claim_of_short(asking, documents_of(state))
+    # only a correction needs exact places, and the longer form of the reply costs more tokens
     names_places = in_place and may_look_again(state.get("attempts", ()), context)
     documents = documents_of(state)
     return await _claims_of_longer(asking, question, documents, by_model=names_places)
@@ -251,10 +257,11 @@ async def _with_the_rest(
             located_claims = with_more(located_claims, texts, answer)
             parts_left = None  # the claims have changed, so the parts must be determined again
         except (ProviderError, BudgetError) as failure:
+            # with some claims, the answer is checked in part; without any, the check has failed
             if not located_claims:
                 raise
             failure_note = f" ({failure})"
-        if judge.model.is_local:
+        if judge.model.is_local:  # the second reply may contain such claims too
             located_claims = without_idle_claims(answer, located_claims, question)
             parts = await off_the_loop(unclaimed_in, answer, located_claims, question)
             located_claims = with_uncovered_sentences(located_claims, answer, parts)
@@ -318,6 +325,7 @@ def _placed(claims: Sequence[tuple[str, str]], answer: str) -> list[Placed]:
 
 
 def _place(claim: str, opening: str, answer: str) -> _Span | None:
+    """Return the span of the passage that makes a claim; None if it is unknown."""
     place = place_of(claim, opening, answer)
     if place is None and _is_short(answer):  # "No." has no word in common with its claim
         [place] = passages(answer)

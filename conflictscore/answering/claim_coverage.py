@@ -4,8 +4,6 @@ The model that splits an answer is not trusted: each number, name, negation and 
 a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and
 the comments and prose in code are checked as well. Time is linear in the lengths of the answer and
 its claims.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -53,7 +51,10 @@ from conflictscore.word_lists import (
     negations_in,
 )
 
-_MOST_LOOSE = 1  # Maximum informative words in a refusal, apart from the usual ones.
+# Maximum number of informative words in a refusal, apart from the usual ones and those of the
+# question: "I cannot say anything about the reactor." With more words, a refusal may also state
+# something. Chosen by hand; too small a number only makes an answer count as "partly" checked.
+_MOST_LOOSE = 1
 
 # A "yes" or "no" at the beginning or end of a text; in English also elsewhere. Within a sentence,
 # words such as "si" and "ja" have other meanings.
@@ -62,7 +63,7 @@ _YES_OR_NO = re.compile(
     r"|^\W*(?:yes|ja|oui|s[i\u00ed]|no|nein|non)(?=[,;:.!\u2013\u2014])|\b(?:yes|no)\b",
     re.IGNORECASE,
 )
-_MOST_LISTED = 5  # maximum number of words listed in a note
+_MOST_LISTED = 5  # maximum number of words listed in a note, which should fit into a line or two
 
 
 class UnclaimedPart(NamedTuple):
@@ -159,6 +160,7 @@ def unclaimed_parts(
     """
     parts = passages_with_titles(answer)
     verbatim = {*map(str.strip, claims)}
+    # nothing can be missing; this is the usual case if sentences were taken as claims
     if verbatim == {answer[part.start : part.end].strip() for part in parts}:
         return ()
     names = tells_names(answer)
@@ -241,7 +243,7 @@ def claims_beyond(
 ) -> tuple[Beyond, ...]:
     """Return the claims with a number, a name, a negation or a hedge that the answer lacks."""
     if all(claim in answer for claim in claims):
-        return ()
+        return ()  # claims in the answer's own words cannot go beyond it
     names = tells_names(answer)
     claims = without_labels(claims, answer)
     whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)

@@ -1,7 +1,4 @@
-"""Decides which claims are about a passage of an answer. Time is linear in the number of words.
-
-Limits without a stated reason were chosen by hand.
-"""
+"""Decides which claims are about a passage of an answer. Time is linear in the number of words."""
 
 import re
 from bisect import bisect_left
@@ -16,9 +13,11 @@ from conflictscore.answering.claim_terms import Terms
 _LABEL = re.compile(r"(?<!\w)([^\W\d_]{1,20})(\d{1,3})(?!\w)(?:[.:)\]](?=\s))?\s?")
 # A word with a number in an answer, such as "Q1", "table3" or "table 3".
 _NUMBERED = re.compile(r"(?<!\w)([^\W\d_]{1,20}) ?\d{1,3}(?!\w)")
-# A word that occurs in more passages than this is not used to match claims to passages.
+# A word that occurs in more passages than this is not used to match claims to passages. The limit,
+# which was chosen by hand, bounds the time; an answer with fewer passages is not affected.
 _MOST_PLACES = 50
-# A word that occurs in more claims than this does not show which passage a claim is about.
+# A word that occurs in more claims than this does not show which passage a claim is about. Two are
+# allowed, since models often split a sentence into two claims that share its words.
 _FEW_CLAIMS = 2
 
 
@@ -122,8 +121,9 @@ def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]
 def without_labels(claims: Sequence[str], answer: str) -> list[str]:
     """Remove numbered labels from claims: the same word in each claim, with an increasing number.
 
-    Some models write "F1: …", "F2: …". If the answer itself uses the word with a number, as in the
-    name of a road or room, the word is not a label.
+    Some models write "F1: …", "F2: …". Such a number would seem to be one that the answer lacks. If
+    the answer itself uses the word with a number, as in the name of a road or room, the word is not
+    a label. The remaining text serves only for comparison with the answer.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:

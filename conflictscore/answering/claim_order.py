@@ -13,6 +13,8 @@ from itertools import pairwise
 from conflictscore.answering.claim_terms import WORD_OR_NUMBER, plain_text
 from conflictscore.scripts import fold, word_set
 
+# The numbers below were chosen by hand. A claim that is wrongly taken for a jumble leaves the
+# answer "partly" checked; a jumble that is not recognised counts as a claim.
 _LEAST_PAIRS = 4  # with fewer pairs of the answer's words, their order says little
 _MOST_NEIGHBOURS = 0.5
 """Share of neighbours in the answer below which misplaced words make a claim a jumble."""
@@ -47,7 +49,7 @@ def is_jumbled(claim: str, answer: str) -> bool:
 
 
 def _has_misplaced_words(words: Sequence[str]) -> bool:
-    """Return whether an article or a preposition governs nothing."""
+    """Return whether an article or a preposition is not followed by the words that it needs."""
     governing = _ARTICLES | _PREPOSITIONS | _CONJUNCTIONS
     after_preposition = _AUXILIARIES | _CONJUNCTIONS
     return words[-1] in governing or any(

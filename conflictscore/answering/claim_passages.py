@@ -8,7 +8,9 @@ from conflictscore.json_answers import said_by
 from conflictscore.markdown import Passage, passages
 from conflictscore.scripts import words_in
 
-_WORDS_OF_A_VALUE = 3  # Minimum number of words in a JSON value that may state something.
+# Minimum number of words in a JSON value that may state something of its own. A shorter value is a
+# name or a code.
+_WORDS_OF_A_VALUE = 3
 # Three consecutive words, which code seldom contains.
 _PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
 # Words that begin lines of code and commands, even if the line looks like prose.

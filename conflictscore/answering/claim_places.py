@@ -14,7 +14,8 @@ Placed = tuple[str, tuple[int, int] | None]
 
 # Frequent English words that are rare in other languages.
 _ENGLISH = word_set("the of and is are were with from by")
-_ARTICLE = 1  # a translation may have one article more than the passage
+# A translation may have one word more than the passage, since not every language has articles.
+_ARTICLE = 1
 
 
 def untranslated(

@@ -14,7 +14,7 @@ from conflictscore.answering.statements import telling_terms
 from conflictscore.markdown import passages
 from conflictscore.scripts import fold, word_set, words_in
 
-_FEWEST_WORDS = 4  # A shorter text is seldom a sentence that a document can support.
+_FEWEST_WORDS = 4  # A shorter text is seldom a sentence that a document can support; by hand.
 # A sentence that begins with one of these words cannot be understood without the text before it.
 _NEEDS_CONTEXT = word_set(
     """it he she they this that these those its his her their such here there then
@@ -52,6 +52,7 @@ def without_idle_claims(
         same_place = own[n][1] == own[other][1]
         return same_place and is_fuller and terms[n] <= terms[other] | asked
 
+    # every pair is compared, but a reply has room for at most a few hundred claims
     return [
         each
         for n, each in enumerate(own)

@@ -1,6 +1,7 @@
 """Functions that read the claims in a reply, without the headings and remarks that models add.
 
-Limits without a stated reason were chosen by hand.
+The numbers were chosen by hand. If they misjudge a line, a remark becomes a claim that no document
+supports, or a reply is refused and requested again.
 """
 
 import re
@@ -36,7 +37,8 @@ _STYLED = re.compile(r"(?P<sign>\*\*|__|[*_])(?P<inside>[^*_]+)(?P=sign)")
 # A label in bold before a claim, as in "**Opening:** The museum opened in 1901."
 _LABEL = re.compile(r"\*\*(?P<label>[^*:\uff1a]{1,60})(?:[:\uff1a]\*\*|\*\*\s?[:\uff1a])\s*(?=\S)")
 _WORD = re.compile(r"[^\W\d_]+")
-_LABEL_WORDS = 3  # maximum number of words of a label to remove
+# Maximum number of words of a label to remove; more words may state something themselves.
+_LABEL_WORDS = 3
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 """Two forms of a word share at least the first number of letters at the start, and each ends in at
 most the second: "opening" and "opened" qualify, "internal" and "international" do not."""
@@ -47,8 +49,11 @@ _ADDRESSES_READER = re.compile(
     r"|claims?|reasoning|explanation|anything\s+else|that\s+is\s+all)\b",
     re.IGNORECASE,
 )
-_LEAD_LINES = 3  # Maximum number of lines of introduction before a list.
-# Words of a reply and of the answer are compared by their first letters, up to this number.
+# Maximum number of lines of introduction before a list. With more, the first claims of a list that
+# has no marks could be taken for its introduction.
+_LEAD_LINES = 3
+# Words of a reply and of the answer are compared by their first letters, up to this number, so that
+# inflected forms count as the same word.
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.

@@ -5,8 +5,6 @@ first made in Basel" says, although each of its words is in one of them. So if o
 passages contain a name or number of the passage, one of these claims must also contain a word that
 is near it in the passage. If all claims about a passage were read from other passages, this applies
 to every word of the passage. Time is linear in the lengths of the texts.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -20,9 +18,13 @@ from conflictscore.word_lists import COURTESIES, FUNCTION_WORDS, NEGATIONS
 
 # Punctuation and conjunctions that end a clause.
 _CLAUSE_END = re.compile(r"[,;:()\u2013\u2014]|\b(?:and|or|but|und|oder|et|ou|y|o)\b")
-_NEARBY = 2  # number of words before and after a word that count as its neighbours
+# Number of informative words before and after a word that count as its neighbours. With one, a
+# reworded claim would often lack the neighbour; with more, words of a different statement would
+# count. Chosen by hand.
+_NEARBY = 2
 _COMMON = 0.5
-"""Minimum share of claims that contain a word of the topic; such a word links no other words."""
+"""Minimum share of claims that contain a word of the topic. Such a word occurs in claims about
+every passage, so it does not show that two other words belong together. Chosen by hand."""
 
 
 def topic_of(claims: Sequence[Terms]) -> frozenset[str]:

@@ -1,9 +1,8 @@
 """Decides whether words of a passage that are in no claim state something.
 
 A heading, a question or the lead-in of a list may have some such words without stating anything.
-Time is linear in the length of the passage.
-
-Limits without a stated reason were chosen by hand.
+Time is linear in the length of the passage. In doubt, words state something: the answer then counts
+as "partly" checked.
 """
 
 import re
@@ -21,7 +20,9 @@ _LOOSE_IN_A_ROW = 2
 """Number of consecutive missing words that state something. A single missing word merely connects
 words of a claim.
 """
-MOST_OF_A_LABEL = 4  # Maximum number of informative words in an unclaimed heading or question.
+# Maximum number of informative words in an unclaimed heading or question. A longer one is likely to
+# state something, even if the patterns below do not show it.
+MOST_OF_A_LABEL = 4
 _PRESUMING = re.compile(
     r"\W*(?:(?:so|but|and) )?(?:why|how come|did(?:n['\u2019]t)? you know|warum|wieso|weshalb"
     r"|pourquoi|por qu\u00e9|perch\u00e9)\b",

@@ -19,7 +19,7 @@ from conflictscore.word_lists import (
     stem,
 )
 
-_SMALL = 20  # largest number with its own word, other than multiples of ten
+_SMALL = 20  # in English, the largest number with its own word, other than multiples of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 # Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
@@ -87,7 +87,10 @@ _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _ALSO_PLACES = frozenset(("one", "first", "second", "once"))
 """Number words that often have a different meaning."""
 _MANY_CAPITALS = 0.4
-"""Largest share of capitalised words at which capitals mark names; German texts have more."""
+"""Largest share of capitalised words at which capitals mark names; German texts have more. Chosen
+by hand."""
+# With fewer words, the share of capitals is not reliable, and English is the most likely language.
+_FEW_TO_JUDGE = 8
 
 
 _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
@@ -182,8 +185,7 @@ def tells_names(text: str) -> bool:
     """Return whether capitals mark names in a text; in German, they mark all nouns."""
     within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
-    # with fewer than 8 words, the share is not reliable, and English is the most likely language
-    return capitals <= _MANY_CAPITALS * len(within) or len(within) < 8
+    return capitals <= _MANY_CAPITALS * len(within) or len(within) < _FEW_TO_JUDGE
 
 
 def _within_sentences(text: str) -> Iterable[str]:

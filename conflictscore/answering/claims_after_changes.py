@@ -26,7 +26,9 @@ from conflictscore.loop.state import Reader
 from conflictscore.records import Change, Claim, Gap
 from conflictscore.scripts import words_in
 
-_SHORT = 3  # a new passage of fewer words ("No.", "1874") states only its claim
+# A new passage with fewer words ("No.", "1874") has room for a value and nothing else, so it states
+# no more than its claim.
+_SHORT = 3
 
 
 class _Spans:

@@ -1,7 +1,4 @@
-"""Functions that cut a conversation to fit, and rewrite a question to be clear without it.
-
-Limits without a stated reason were chosen by hand.
-"""
+"""Functions that cut a conversation to fit, and rewrite a question to be clear without it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +18,7 @@ from conflictscore.prompts import material, material_line, neutral
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 128  # Room for a full question, even if the original is only "And in 1931?"
-_MOST_TOKENS = 1024  # Stops a model that repeats itself.
+_MOST_TOKENS = 1024  # Stops a model that repeats itself; a longer question is used as it was asked.
 _TOKENS_PER_TOKEN = 2
 """Maximum number of reply tokens per token of the question.
 
@@ -32,8 +29,11 @@ question.
 # Question marks (usual, full-width, Arabic), and the Japanese particle that ends a question.
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "か", "か。")
 _CLOSING = " \t\n\"'”’»)*_"
-_SHARE = 4  # 1 / _SHARE of the context window is for the conversation; documents get the remainder.
-_FRAME_TOKENS = 4  # Tokens that a chat message needs in addition to its text.
+# 1 / _SHARE of the context window is for the conversation, and most of the remainder for documents.
+# With a larger share, long conversations would leave documents unread. Chosen by hand.
+_SHARE = 4
+# Tokens that a chat message needs in addition to its text: its role and the marks around it.
+_FRAME_TOKENS = 4
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """Return the conversation so far, cut to at most a quarter of a model's context window.
 
     System messages are always kept. The oldest of the other messages are left out first. If any are
-    left out, the first remaining message is the user's.
+    left out, the first remaining message is the user's, because many chat templates refuse any
+    other order.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]

@@ -1,7 +1,4 @@
-"""Functions that format the evidence for and against a claim, for prompts, people and agents.
-
-Limits without a stated reason were chosen by hand.
-"""
+"""Functions that format the evidence for and against a claim, for prompts, people and agents."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +8,8 @@ from conflictscore.prompts import PromptSet, material_line
 from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 
 # Reasons and titles come from models and pages. Limits keep a single document from filling the
-# prompt with them. Most titles, and reasons of one or two sentences, are shorter.
+# prompt with them. Most titles, and reasons of one or two sentences, are shorter. The numbers of
+# characters were chosen by hand.
 _REASON_CHARS = 300
 _SOURCE_CHARS = 120
 

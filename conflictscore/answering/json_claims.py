@@ -1,7 +1,4 @@
-"""Functions that turn the values of a JSON answer into claims, and report the disputed values.
-
-Limits without a stated reason were chosen by hand.
-"""
+"""Functions that turn the values of a JSON answer into claims, and report the disputed values."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,11 +13,17 @@ from conflictscore.prompts import material_line
 from conflictscore.records import Attempt
 from conflictscore.threads import at_once
 
-_A_REQUEST = 40  # Values per request, so that a reply has at most about 2,500 tokens.
-_MOST_VALUES = 400  # Maximum values of an answer: at most 10 requests.
-_VALUE_CHARS = 2000  # Maximum number of characters of a value to show.
+# Values per request, so that a reply has at most about 2,500 tokens if the values are short. The
+# numbers in this module were chosen by hand.
+_A_REQUEST = 40
+# Maximum number of values of an answer to ask about: at most 10 requests. A note counts the rest.
+_MOST_VALUES = 400
+# Maximum number of characters of a value to show; the rest of a longer text is not checked. Such a
+# text usually has several sentences, and a note then says that it was checked as one claim.
+_VALUE_CHARS = 2000
 
 # Reply tokens: a fixed number, plus a number for each value and half a token per character.
+# A statement repeats its value, and adds a few words of the question.
 _TOKENS, _TOKENS_A_VALUE = 64, 60
 # A numbered line of a reply, such as "3. The mine closed in 1931".
 _STATEMENT = re.compile(r"[ \t*_-]{0,8}(\d{1,4})[.):][ \t]+(\S.*)")
@@ -57,6 +60,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
     starts = range(0, len(first_values), _A_REQUEST)
     replies = await at_once(partial(ask, first) for first in starts)
     statements = [statement for reply in replies for statement in sorted(reply)]
+    # the values of a JSON text that is nested too deeply cannot be located
     if not values_to_ask and json_values(answer) == () and any(map(str.isalnum, answer)):
         return ValueClaims([], ("its values were not split into claims",))
     spans = [(each.start, each.end) for each in first_values]
@@ -119,7 +123,7 @@ def _read(texts: Sequence[str], reply: str) -> list[tuple[int, str]]:
 def _says(statement: str, text: str) -> bool:
     """Return whether a statement contains a value's numbers and at least half of its words.
 
-    The values true and false are not checked.
+    The values true and false are not checked, since a statement puts them into other words.
     """
     if text in ("true", "false"):
         return True

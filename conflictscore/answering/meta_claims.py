@@ -4,8 +4,6 @@ Small models list such sentences among the claims of an answer. Such sentences s
 world, so no document can support or contradict them. A claim that only reports a statement ("The
 passage states that the lamp was lit in 1874") is replaced by the statement. Time is linear in the
 length of the claim.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -69,15 +67,20 @@ _DESCRIBES = re.compile(
 # ", and it", "; but he": the start of a clause that may not be reported.
 _NEXT_CLAUSE = re.compile(r"[,;]\s(?:(?:and|but|und|aber|et|mais|y|pero)\s)?(?=\w)")
 _WORD = re.compile(r"[^\W\d_]+")
-_SUBJECT_CHARS = 80  # maximum length of a subject that the pattern matches
+# The beginning of a claim that is searched first, to save time. The longest subject that the
+# pattern matches is shorter.
+_SUBJECT_CHARS = 80
 
 # A statement with one of these subjects cannot be understood without the sentence before it.
 _PRONOUN = re.compile(
     r"(?:it|he|she|they|this|these|those|es|er|sie|dies|il|elle|ils|elles|cela|ello|\u00e9l|ella)\b",
     re.IGNORECASE,
 )
-_LEAST_WORDS = 3  # Minimum number of words in a reported statement.
-_NESTED = 3  # "The answer says that the passage states that …"
+# Minimum number of words in a reported statement: a subject, a verb and an object.
+_LEAST_WORDS = 3
+# Maximum number of nested reports, as in "The answer says that the passage states that …". A claim
+# with more of them is left out, like one that reports nothing.
+_NESTED = 3
 _ENDS = " \t\n'\"\u201c\u201d\u00bb\u00ab"
 
 

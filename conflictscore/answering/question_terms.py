@@ -2,8 +2,6 @@
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -17,7 +15,9 @@ from conflictscore.word_lists import STEM
 
 _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
 _MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
-_MOST_MATCHED = 80  # Maximum number of words to compare; a comparison takes quadratic time.
+# Maximum number of words to compare, since a comparison takes quadratic time. Questions and claims
+# are single sentences, so they are shorter.
+_MOST_MATCHED = 80
 _WORD = re.compile(r"\w+")
 # Words by which a question asks for the present state. Beside a date, some of them ask for an
 # earlier state: "as of May 2019", "Was it still open in 1931?".

@@ -10,7 +10,8 @@ from conflictscore.labelers.denials import denial_of
 from conflictscore.scripts import words_in
 
 _AFFIRMS, _DENIES = ("yes", "true", "correct"), ("no", "false", "incorrect")
-_LEAST_WORDS = 3  # Minimum number of words in a short answer's claim: "False" is not a claim.
+# Minimum number of words in a short answer's claim. "False" or "In 1871" is not a claim.
+_LEAST_WORDS = 3
 _TRUE_OR_FALSE = re.compile(
     r"\s*(?:is (?:it|this|the following)(?: statement)? )?(?:true or (?:is it )?false|true that)"
     r"[:?,]?\s+(?P<statement>\S.*)",
