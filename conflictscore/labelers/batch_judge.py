@@ -3,10 +3,8 @@
 The claims of one call form a batch. Each claim has an id derived from its text. A verdict counts
 only if its id belongs to exactly one claim of the batch. The judge is asked again about claims
 without a usable verdict. Claims that may be instructions to the judge share no call with claims on
-the documents' subject; see :mod:`conflictscore.labelers.claimed_orders`.
-The rules and the document precede the claims, so that a server can cache them for the next claims.
-
-Limits without a stated reason were chosen by hand.
+the documents' subject; see :mod:`conflictscore.labelers.claimed_orders`. The rules and the document
+precede the claims, so that a server can cache them for the next claims.
 """
 
 import json
@@ -53,16 +51,18 @@ document. One more claim is allowed if it would otherwise need a separate call. 
 chosen, not measured.
 """
 _ROUNDS = 3
-"""Maximum number of times that the judge is asked about a pair, each time in a smaller batch."""
+"""Maximum number of times that the judge is asked about a pair, each time in a smaller batch. If
+there is still no verdict, the pair is UNLABELLED. Chosen by hand."""
 _REPLY_TOKENS = 400
-"""Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict."""
-_VERDICT_TOKENS = 80  # enough for a quotation, a reason and a label
+"""Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict. They leave room for
+the JSON around the verdicts, and for some quotations that are longer than usual. Chosen by hand."""
+_VERDICT_TOKENS = 80  # enough for a quotation of a sentence, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
 """Maximum number of tokens of the claims in a call: in the longer form, and in the brief one. Every
 prompt reserves at least the smaller number, so that a few claims do not change where a document is
-cut.
+cut. With claims of about 20 tokens, the number of claims is the stricter limit.
 """
-_MARK_TOKENS = 16  # tokens that the prompt adds to a claim, such as its id
+_MARK_TOKENS = 16  # tokens that the prompt adds to a claim, such as its id; a generous estimate
 
 
 def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,6 +194,7 @@ def _label(verdicts: list[Mapping[str, Any]], claim: Claim, batch: Batch) -> Evi
 
 
 def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenClaim]:
+    """Return all claims of a failed call as open, with the call's error as the reason."""
     return [OpenClaim(claim, str(error), error.failure) for claim in claims]
 
 

@@ -19,7 +19,7 @@ _QUOTATION = re.compile(r"(?P<mark>[“\"'])(?P<inside>.+)[”\"']", re.DOTALL)
 _CONTRAST = re.compile(
     r"[,;]\s{1,9}(?:but|while|whereas|although|though|yet|instead)\b", re.IGNORECASE
 )
-_ENDS = " .\n"  # these characters are removed from the end of a statement
+_ENDS = " .\n"  # removed from the end of a statement, so that it can stand within a sentence
 
 
 def denial_of(statement: str) -> str:

@@ -1,7 +1,4 @@
-"""The labeler ``json``, the paper's judge: snippet, reasoning and label as JSON (Table 7).
-
-Limits without a stated reason were chosen by hand.
-"""
+"""The labeler ``json``, the paper's judge: snippet, reasoning and label as JSON (Table 7)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -17,7 +14,8 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel
 
-# a verdict needs room for a quotation of several sentences, a reason and a label
+# A verdict needs room for a quotation of several sentences, a reason and a label. A reply that is
+# cut off here is requested again, and then the pair is UNLABELLED. Chosen by hand.
 _REPLY_TOKENS = 700
 
 

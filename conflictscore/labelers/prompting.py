@@ -15,7 +15,9 @@ from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
-_FIRST_ID, _IDS = 100, 450  # Ids from 100 to 549.
+# Ids from 100 to 549: far more than a call has claims, so that an id that a model makes up seldom
+# belongs to a claim.
+_FIRST_ID, _IDS = 100, 450
 # Number of possible ids for each text if there are more than 450 texts.
 _MORE_IDS = 2
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
@@ -96,6 +98,7 @@ class PromptWriter:
         return JudgePrompts(texts, document_cut=parts.cut)
 
     def _parts(self, document: Document, room: int, *queries: str) -> Parts:
+        # pairs are judged document by document, so the last one is often needed again
         last = self._last
         if last is not None and last[0] is document and last[1] == room:
             return last[2]

@@ -51,6 +51,7 @@ def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
 
 
 def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
+    """Return the spans of all parts if they occur in this order; otherwise, an empty tuple."""
     squeezed_text, spans, place = _squeezed(text), list[Span](), 0
     for quote in filter(None, (_squeezed(part).text.strip() for part in parts)):
         start = squeezed_text.text.find(quote, place)
@@ -63,6 +64,7 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=64)  # several quotations are searched for in the same document
 def _squeezed(text: str) -> Folded:
+    """Fold a text, join words divided at line ends, and reduce white space to single spaces."""
     whole = folded(text)
     pieces: list[str] = []
     starts: list[int] = []

@@ -94,6 +94,7 @@ async def label_table(
         cache=cache,
     )
     await time_limit.run(works)
+    # of the pairs without a label, these were to be judged, so only the time can have run out
     in_time = {(claim.number, document.number) for claim, document in pairs}
     for claim in claims:
         for document in documents:
@@ -197,8 +198,8 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     """Estimate how much each document says about each claim, in [0, 1].
 
     The estimate is the share of a claim's words that occur in the document; the fewer documents
-    contain a word, the more it weighs. The result has one row for each claim, with one number for
-    each document.
+    contain a word, the more it weighs. Words that occur in no document are ignored. The result has
+    one row for each claim, with one number for each document.
     """
     contents = [set(terms_in(f"{document.title} {document.text}")) for document in documents]
     spread = Counter(word for words in contents for word in words)

@@ -13,7 +13,7 @@ from conflictscore.records import Label
 from conflictscore.values import StatedValue, values_in
 
 _MOST_CHARS = 4_000
-"""At most this many characters of a passage are read; a window has about 400."""
+"""At most this many characters of a passage are read, to bound the time; a window has about 400."""
 # How far before "from" the verb may be, in characters: "goes up for all staff who work shifts".
 _VERB_CHARS = 80
 # In these languages, the same words can also state a range ("open from 10 to 20"), so a verb of

@@ -1,7 +1,4 @@
-"""The NLI labeler, which compares a claim with each window of a document.
-
-Limits without a stated reason were chosen by hand.
-"""
+"""The NLI labeler, which compares a claim with each window of a document."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,13 +48,15 @@ hand."""
 _MANY_WINDOWS = 16
 """Minimum number of windows of a document to which :func:`undoubted_window` applies its rule.
 
-For shorter documents, the rule did not improve the labels.
+For shorter documents, the rule did not improve the labels. The exact number was chosen by hand.
 """
 _MOST_TRIED = 8
 """At most this many windows on the opposite side are searched for traps. The search takes
 time, and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
-"""Number of windows that each thread reads between two checks of the remaining time."""
+"""Number of windows that each thread reads between two checks of the remaining time. With fewer, the
+threads would wait for one another more often; with more, a run would exceed its time limit by more.
+Chosen by hand."""
 
 
 @dataclass

@@ -4,8 +4,6 @@ Each pair is processed separately on one thread, and as many pairs run in parall
 cores. On a CPU, this is as fast as batches if pairs have at least about 50 tokens, and it needs no
 padding. More importantly, the result for a pair does not depend on other pairs: a dynamically
 quantised model scales all pairs of a batch together, so each would influence the others.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import hashlib
@@ -39,7 +37,8 @@ _NAMES = {
 _CHUNK = 1 << 20  # bytes of a file that are read at a time
 
 LEAST_TOKENS = 96
-"""Minimum length of a pair, in tokens, so that both the claim and the premise fit."""
+"""Minimum length of a pair, in tokens, so that both a claim of a sentence and a premise of a
+sentence or two fit."""
 MOST_TOKENS = 512
 """Maximum length of a pair, in tokens, even if the model could read more. Encoders for NLI are
 trained on pairs of at most this length."""
@@ -50,7 +49,8 @@ The length is about three sentences, which can be shown in full as evidence.
 """
 # With more threads, a small model's threads mostly wait for memory.
 _MOST_THREADS = 16
-_SHOWN_NUMBERS = 10  # how many numbers of an unusable output are shown
+# How many numbers of an unusable output are shown, so that the message stays on a line.
+_SHOWN_NUMBERS = 10
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 

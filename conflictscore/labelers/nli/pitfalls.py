@@ -1,11 +1,10 @@
 """Detects linguistic traps: passages on which an NLI model is often both sure and wrong.
 
 A small model notices whether a passage contains a claim's words, but largely misses how they are
-used.
-The passage may be a question or a plan, contain a double negation, have the words in a different
-order, or state a number in a different unit. The functions below search the sentences nearest to
-the claim for such traps. The functions use cue words in seven languages (``pitfalls.toml``), and
-patterns that work in any language with spaces between words.
+used. The passage may be a question or a plan, contain a double negation, have the words in a
+different order, or state a number in a different unit. The functions below search the sentences
+nearest to the claim for such traps. The functions use cue words in seven languages
+(``pitfalls.toml``), and patterns that work in any language with spaces between words.
 """
 
 import re
@@ -66,6 +65,7 @@ _IN_WORDS = 20
 
 
 # Words that express a bound only before a number: "above 540 m", but not "540 m above the Earth".
+# Cues are stored with spaces around them.
 _OF_PLACE = frozenset((" above ", " below ", " over ", " under ", " über ", " unter "))
 _BEFORE_NUMBER = re.compile(
     r"\b(?:above|below|over|under|über|unter) (?:[^\W\d_]{1,8} )?[€$£¥]?\d", re.IGNORECASE

@@ -5,7 +5,8 @@ tomorrow", and the first row of a table explains the cells in the tenth row. So 
 date precede each window, and context (a heading, a table header or a sentence) precedes each window
 except the first.
 
-Limits without a stated reason were chosen by hand.
+The numbers were chosen by hand. More context leaves less room for the window itself, so a document
+has more windows, and takes longer to read.
 """
 
 import re
@@ -28,7 +29,8 @@ from conflictscore.retrieval.token_windows import (
 from conflictscore.sentences import sentence_starts
 
 MOST_WINDOWS = 128
-"""Maximum number of a document's windows that are read: those nearest to the claim."""
+"""Maximum number of a document's windows that are read: those nearest to the claim. The number
+limits the time for very long documents, which are then marked as read only in part."""
 
 _TITLE_TOKENS = 24  # most titles are shorter; a longer one would take room from the window
 _DATE_CHARS = 10
