@@ -1,8 +1,6 @@
 """Locates the values in answers that are JSON, and decides which texts may replace a value.
 
 Offsets count characters of the raw answer, so replacing a value leaves every other byte unchanged.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import json
@@ -18,9 +16,10 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^\s\[\]{},:"]+|[\[\]{}]')
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?")
 # Numbers with commas between thousands, which JSON does not allow but models write.
 _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-# Limits on untrusted text, far above what answers contain: lengths in characters, and the levels of
-# nesting. The depth also bounds the recursion, and the length of a key bounds the pointers, which
-# repeat the keys of all enclosing objects.
+# Limits on untrusted text, chosen by hand and far above what answers contain: lengths in
+# characters, and the levels of nesting. The depth also bounds the recursion, and the length of a
+# key bounds the pointers, which repeat the keys of all enclosing objects. Beyond these two limits,
+# no value of an answer can be located, and the run says that its values were not split into claims.
 _LONGEST_NUMBER = 40
 _MOST_DEPTH, _LONGEST_KEY = 32, 200
 # Keywords of a JSON schema with regular expressions, whose time need not be linear.
@@ -97,7 +96,8 @@ def value_in(reply: str, answer: str, start: int) -> str:
 def new_literal(literal: str, text: str) -> str | None:
     """Return a text as the JSON literal that replaces a value, or None if the type would differ.
 
-    An integer can only be replaced by an integer. A boolean cannot be replaced.
+    An integer can only be replaced by an integer. A boolean cannot be replaced, since no document
+    states it as such.
     """
     # A string is escaped like the string that it replaces.
     if literal.startswith('"'):

@@ -2,8 +2,6 @@
 
 Offsets count characters of the raw answer, so a replacement leaves every other byte unchanged,
 including line ends, code, tables, links and citations.
-
-Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -32,13 +30,15 @@ _PIPE = re.compile(r"(?<!\\)\|")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _LINK = re.compile(r"\]\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\)")
 
-# How far before a block to look for a blank line, in characters.
+# How far before a block to look for a blank line, in characters, so that the search takes the same
+# time in a long text. A line of more blanks than this counts as text.
 _NEARBY = 200
-# A passage of at least this many characters does not occur twice by chance.
+# A passage of at least this many characters does not occur twice by chance. Shorter ones, such as
+# "Yes." or a date, may. Chosen by hand.
 _LEAST_TELLING = 15
 _LEAST_OVERLAP, _LONGEST_OVERLAP = 2, 60
-"""Number of words at the end of a replacement that are compared with the text that follows it. A
-single word may be the same by chance.
+"""Least and greatest number of words at the end of a replacement that are compared with the text
+that follows it. A single word may be the same by chance; few sentences have more than 60 words.
 """
 # A replacement may be 3 times as long as its passage plus 400 characters, so that a short passage
 # can become a sentence that names both sides. The limits were chosen, not measured.

@@ -64,8 +64,15 @@ class Declaration:
     """The attributes that a setting declares besides its name, type, range and default.
 
     Attributes:
-        help: The help text, in one paragraph. It omits the default if that is a plain value. By
-            default they are derived from type and range.
+        help: The help text, in one paragraph. It omits the default if that is a plain value.
+        brief: A phrase for the table of settings in the guide.
+        presets: The values of the setting in presets that change it.
+        scoring: Whether the setting also applies if an answer is only scored.
+        form: How a command accepts the setting.
+        metavar: The placeholder for a value in a command's help.
+        accepts: The type for type checkers, if more types are accepted than stored.
+        read: A function that converts a value to its stored form, or raises ValueError.
+        allowed: The allowed values in words. By default, they are derived from type and range.
         shown_default: The default as the guide shows it, if it is not a plain value.
     """
 
@@ -89,10 +96,9 @@ def _read_prompts(value: Any) -> "PromptSet":
     from conflictscore.prompts import PromptSet
     from conflictscore.threads import off_loop  # loads asyncio, which ``--help`` must not do
 
-    # off_loop: a caller in an event loop must not wait for the files
-
     if not isinstance(value, PromptSet | str | Path | None):
         raise ValueError("no prompts")  # noqa: TRY004 - like every refusal of a setting
+    # hosts such as ``langgraph dev`` refuse file access in the thread of their event loop
     return off_loop(PromptSet.open)(value)
 
 
@@ -171,7 +177,7 @@ class DeclaredSettings:
         scoring=True,
         shown_default="all",
     )
-    # chosen, not measured
+    # Chosen, not measured: below it, the labels of most pairs are unknown.
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
         "Minimum share of pairs that must have a label, from 0 to 1. With a smaller share, "

@@ -1,6 +1,7 @@
 """Words that deny and words that state nothing, in many languages; see ``word_lists.toml``.
 
-Limits without a stated reason were chosen by hand.
+All exported words except ``PHRASES`` are folded (``scripts.fold``), whether or not the file has
+them in that form. Words must be folded before they are compared with these lists.
 """
 
 import re
@@ -10,19 +11,24 @@ from importlib.resources import files
 from conflictscore.scripts import fold
 
 STEM = 6
-"""Words that share a prefix of this length count as the same, such as "opened" and "opening"."""
-_LEAST_STEM = 3  # minimum number of letters that remain when the ending of a word is removed
+"""Words that share a prefix of this length count as the same, such as "opened" and "opening". A
+shorter prefix would join different words ("contra…"), and a longer one would keep more endings
+apart. Chosen by hand."""
+# Minimum number of letters that remain when the ending of a word is removed, so that "seed" does
+# not become "se".
+_LEAST_STEM = 3
 
 # English endings that may differ between two forms of a word.
 _ENDING = re.compile(r"(?:ings?|edly|ed|en|ers?|es|ly|s|e)$")
 
 _LISTS = tomllib.loads((files(__package__) / "word_lists.toml").read_text(encoding="utf-8"))
 
-NEGATIONS = frozenset(fold(word) for word in _LISTS["negations"].split())
+NEGATIONS = frozenset(fold(_LISTS["negations"]).split())
 """Folded words that deny something, in languages with spaces between words."""
 _SHORTENED = re.compile(r"\b\w{2,9}n'(?=t\b)|\bn'(?=[a-z])")
 """Matches the negation in English "isn't" and "can't" and in French "n'est"."""
-# The beginning of African names such as "N'Djamena", which is no French negation.
+# The beginning of African names such as "N'Djamena", which is no French negation. Case tells them
+# apart, so the pattern is applied before a text is folded.
 _NAME_WITH_N = re.compile(r"\b[Nn]['\u2019](?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile(
@@ -58,10 +64,10 @@ def stem(word: str) -> str:
 
 
 def _stems(*names: str) -> frozenset[str]:
-    return frozenset(stem(fold(word)) for name in names for word in _LISTS[name].split())
+    return frozenset(stem(word) for name in names for word in fold(_LISTS[name]).split())
 
 
-FUNCTION_WORDS = frozenset(fold(word) for word in _LISTS["function_words"].split())
+FUNCTION_WORDS = frozenset(fold(_LISTS["function_words"]).split())
 COURTESIES = _stems("courtesies", "unspaced_courtesies")
 """Stems of words that state nothing without other words."""
 PHRASES: list[str] = _LISTS["phrases"]
@@ -78,26 +84,29 @@ REMARKS = _stems("source_nouns", "remarks", "conflict_words")
 """Stems of words used in remarks on how far the documents agree."""
 
 
-PASSIVE = frozenset(_LISTS["passive"].split())
-"""Folded auxiliaries of the passive voice."""
-AGENTS = frozenset(_LISTS["agents"].split())
-"""Folded prepositions that introduce the agent of a passive sentence."""
-AUXILIARIES = frozenset(_LISTS["auxiliaries"].split())
-"""Folded auxiliaries that stand between a subject and an object in some languages."""
-# Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are folded.
+PASSIVE = frozenset(fold(_LISTS["passive"]).split())
+"""Auxiliaries of the passive voice."""
+AGENTS = frozenset(fold(_LISTS["agents"]).split())
+"""Prepositions that introduce the agent of a passive sentence."""
+AUXILIARIES = frozenset(fold(_LISTS["auxiliaries"]).split())
+"""Auxiliaries that stand between a subject and an object in some languages."""
+# Italian and Spanish "s\u00ec" and "s\u00ed" lose their accent when they are folded. In other
+# languages, a bare yes remains an informative word, which claims may repeat.
 YES = frozenset(stem(word) for word in ("yes", "ja", "oui", "si"))
-"""Stems of words that mean yes."""
-IRREGULAR = {form: forms.split()[0] for forms in _LISTS["irregular"] for form in forms.split()}
+"""Stems of words that mean yes, in the languages for which answers are searched for a yes or no."""
+IRREGULAR = {
+    form: forms.split()[0] for forms in map(fold, _LISTS["irregular"]) for form in forms.split()
+}
 """Base forms of English words whose stem changes, such as "write" for "wrote"."""
-HEDGES = [tuple(part.split() for part in line.split("|")) for line in _LISTS["hedges"]]
-"""For each meaning, folded words that hedge a statement, and words of an answer that justify such a
+HEDGES = [tuple(part.split() for part in line.split("|")) for line in map(fold, _LISTS["hedges"])]
+"""For each meaning, words that hedge a statement, and words of an answer that justify such a
 hedge in a claim."""
 # A hedge limits a statement as "only" does: a claim without it says more than the answer.
-_LIMITING = [*(line.split() for line in _LISTS["limits"]), *(words for words, _ in HEDGES)]
+_LIMITING = [*map(str.split, map(fold, _LISTS["limits"])), *(words for words, _ in HEDGES)]
 LIMITS = {word: number for number, words in enumerate(_LIMITING) for word in words}
-"""Folded words that limit a statement, such as "only", each with the index of its meaning."""
-BOUNDS = [line.split("|") for line in _LISTS["bounds"]]
-"""Folded phrases that turn an adjacent number into a bound, such as "at least", by meaning."""
+"""Words that limit a statement, such as "only", each with the index of its meaning."""
+BOUNDS = [fold(line).split("|") for line in _LISTS["bounds"]]
+"""Phrases that turn an adjacent number into a bound, such as "at least", by meaning."""
 
 
 def negations_in(text: str) -> frozenset[str]:

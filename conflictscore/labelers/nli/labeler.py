@@ -54,8 +54,8 @@ _MOST_TRIED = 8
 """At most this many windows on the opposite side are searched for traps. The search takes
 time, and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
-"""Number of windows that each thread reads between two checks of the remaining time. With fewer, the
-threads would wait for one another more often; with more, a run would exceed its time limit by more.
+"""Number of windows that each thread reads between two checks of the remaining time. With fewer,
+threads would wait for one another more often. With more, a run could exceed its time limit by more.
 Chosen by hand."""
 
 
