@@ -206,11 +206,13 @@ _TAG = re.compile(
 )
 # Full stops of all scripts, perhaps followed by closing quotation marks and Markdown.
 _SENTENCE_END = re.compile(r"(?<=[.!?;؟])[\"”»)*_]{0,3}\s+|(?<=[。\uff01\uff1f\uff1b।])|\n+")
-# Words after which a refusal continues with a statement. Words with a different meaning in another
-# language (Dutch "men" in "how many men died") must follow a comma or a negation.
+# Words after which a refusal continues with a statement or a reason, which states something unless
+# it is a refusal itself. Words with a different meaning in another language (Dutch "men" in "how
+# many men died") must follow a comma or a negation.
 _BUT = re.compile(
     r"[,;]?\s(?:but|however|although|though|nevertheless|aber|jedoch|mais|pourtant|toutefois|pero"
     r"|aunque|sin embargo|però|tuttavia|porém|no entanto|maar|однако|но|fakat|ama)[\s,]"
+    r"|,?\s(?:because|weil|parce que|perché|omdat|fordi|eftersom|ponieważ|потому что)\s"
     r"|,\s(?:ma|mas|men|ale|doch|lecz|a|де|hanem|yet|sed)\s"
     r"|(?<=inte|ikke|niet|wiem| sei)\s(?:men|ale|mas|maar)\s|(?<= so)\sma\s"
     r"|[,\uff0c。、]?\s?(?:但是|但|不过|然而|可是)|(?<=せん|ます|です|ない)(?:が|けれども?|けど)[、,]?"
@@ -220,7 +222,6 @@ _BUT = re.compile(
 # Places where a clause may begin that either continues the refusal or makes a statement.
 _MAYBE_NEXT = re.compile(
     r"[:—–]\s{0,3}|\s-\s|[\uff0c,]\s?(?=[^\W\d_]?[\u3040-\u30ff\u4e00-\u9fff])"
-    r"|\s(?:because|weil|parce que|perché|omdat|fordi|eftersom|ponieważ|потому что)\s"
     r"|,\s(?:and\s)?(?=(?:the|it|its|he|she|they|there|which|maybe|perhaps|probably|possibly|likely"
     r"|der|die|das|er|sie|es|vielleicht|wahrscheinlich|vermutlich|le|la|les|il|elle|peut-être"
     r"|probablement|el|los|las|fue|quizás?|tal vez|probablemente|lo|gli|forse|probabilmente|o|os|as"
