@@ -252,21 +252,27 @@ def all_values_in(text: str) -> tuple[StatedValue, ...]:
 
 
 def _dates(text: str) -> Iterator[StatedValue]:
+    """Yield the dates in a text; the parts of an uncertain date are left as plain numbers."""
     for match in _DATE.finditer(text):
-        if _VERB.search(match[0]):
-            continue
-        # each alternative of the pattern has separate groups: year, year2, year3, ...
-        fields = {name.rstrip("234567"): text for name, text in match.groupdict().items() if text}
-        month = fields.get("month")
-        number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
-        year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
-        if match["day7"] and number is not None and day is not None:
-            if number > 12:  # "12/31/1931" is American
-                number, day = day, number
-            elif day <= 12:  # "3/5/1931" may be in March or in May, so its parts are plain numbers
-                continue
-        if (number or 1) <= 12 and (day or 1) <= 31:
-            yield StatedValue(match.span(), date=(year, number, day))
+        date = None if _VERB.search(match[0]) else _date_of(match)
+        if date is not None and (date[1] or 1) <= 12 and (date[2] or 1) <= 31:
+            yield StatedValue(match.span(), date=date)
+
+
+def _date_of(match: re.Match[str]) -> tuple[int | None, int | None, int | None] | None:
+    """Return year, month and day of a match; None if the order of month and day is uncertain."""
+    if match["day7"]:
+        first, second, year = int(match["day7"]), int(match["month7"]), int(match["year7"])
+        if second > 12:  # "12/31/1931" is American
+            return year, first, second
+        # "3/5/1931" may be in March or in May
+        return (year, second, first) if first > 12 else None
+    # each other alternative of the pattern has separate groups: year, year2, year3, ...
+    fields = {name.rstrip("23456"): text for name, text in match.groupdict().items() if text}
+    month = fields.get("month")
+    number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
+    year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
+    return year, number, day
 
 
 def _near_digits(text: str) -> Iterator[re.Match[str]]:
@@ -318,6 +324,7 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
     Temperatures are converted to degrees Celsius.
     """
     amount = _amount_behind(match)
+    readings = _with_kelvin(match, readings)
     start, dimension, unit = match.start("number"), amount.dimension, amount.unit
     if match["currency"]:
         unit, start = match["currency"].strip(), match.start("currency")
@@ -333,11 +340,15 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
         in_base_unit = frozenset((reading - 32) / 1.8 for reading in bare)
     if unit == "m":  # "5 m" can be five million
         bare = frozenset([*bare, *(1e6 * reading for reading in bare)])
-    if match["magnitude"] == "K" and not match["currency"]:  # "300 K" can be kelvin
-        bare = in_base_unit = frozenset([*bare, *readings])
     return StatedValue(
         (start, amount.end), in_base_unit, dimension, unit=unit, bare=bare, digits=match["number"]
     )
+
+
+def _with_kelvin(match: re.Match[str], readings: frozenset[float]) -> frozenset[float]:
+    """Return the readings of a number before its magnitude; "300 K" can be 300 kelvin."""
+    may_be_kelvin = match["magnitude"] == "K" and not match["currency"]
+    return readings.union(reading / 1e3 for reading in readings if may_be_kelvin)
 
 
 def _amount_behind(match: re.Match[str]) -> _Amount:
