@@ -262,11 +262,10 @@ def _dates(text: str) -> Iterator[StatedValue]:
 def _date_of(match: re.Match[str]) -> tuple[int | None, int | None, int | None] | None:
     """Return year, month and day of a match; None if the order of month and day is uncertain."""
     if match["day7"]:
-        first, second, year = int(match["day7"]), int(match["month7"]), int(match["year7"])
-        if second > 12:  # "12/31/1931" is American
-            return year, first, second
-        # "3/5/1931" may be in March or in May
-        return (year, second, first) if first > 12 else None
+        first, second = int(match["day7"]), int(match["month7"])
+        if first <= 12 and second <= 12:  # "3/5/1931" may be in March or in May
+            return None
+        return int(match["year7"]), min(first, second), max(first, second)
     # each other alternative of the pattern has separate groups: year, year2, year3, ...
     fields = {name.rstrip("23456"): text for name, text in match.groupdict().items() if text}
     month = fields.get("month")
