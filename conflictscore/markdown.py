@@ -97,6 +97,8 @@ def passages(answer: str) -> tuple[Passage, ...]:
     """Return the passages of an answer in order, without surrounding space and block marks."""
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
+    if answer[:1].isalpha() and answer.isprintable():  # one line without any block mark
+        return tuple(_sentences(answer, 0, len(answer.rstrip()), (0, len(answer))))
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
     spans: list[Passage] = []
     in_table = False

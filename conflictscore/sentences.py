@@ -125,24 +125,24 @@ def sentence_ends(text: str) -> list[int]:
 
     Citations in brackets after a full stop belong to the sentence before it.
     """
-    ends, start = list[int](), 0
-    for match in _END.finditer(text):
-        end = match.end()
-        if match.lastgroup == "surely":
-            ends.append(end)
-            start = end
-            continue
-        cited = match["cited"] or match["cited_cjk"] or ""
-        opens = _end_of(_OPENING, text, end)
-        rest = text[opens : opens + _NEARBY]
-        goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
-        if cited and goes_on:  # the citation is the subject of the next sentence: "[2] says so"
-            end -= len(cited)
-        elif not cited and (goes_on or _is_within(text, start, match, rest)):
-            continue
-        ends.append(end)
-        start = end
-    return ends
+    start = 0
+    return [
+        start := end
+        for match in _END.finditer(text)
+        if (end := match.end() if match.lastgroup == "surely" else _end_at(text, start, match))
+    ]
+
+
+def _end_at(text: str, start: int, match: re.Match[str]) -> int:
+    """Return where a sentence from ``start`` ends if it ends at a mark; 0 if it goes on."""
+    end = match.end()
+    cited = match["cited"] or match["cited_cjk"] or ""
+    opens = _end_of(_OPENING, text, end)
+    rest = text[opens : opens + _NEARBY]
+    goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
+    if cited and goes_on:  # the citation is the subject of the next sentence: "[2] says so"
+        return end - len(cited)
+    return 0 if not cited and (goes_on or _is_within(text, start, match, rest)) else end
 
 
 def sentence_starts(text: str) -> list[int]:
@@ -150,15 +150,16 @@ def sentence_starts(text: str) -> list[int]:
     starts, last = [0], 0
     for line in _LINE.finditer(text):
         begin = line.start()
-        for end in (0, *sentence_ends(line[0])):
-            start = begin + end
-            if text[start : start + 1] == " " and "!" <= text[start + 1 : start + 2] <= "~":
-                start += 1  # the usual case: a single space
-            else:
-                start = _end_of(_SPACES, text, start)
-            if start > last:
-                starts.append(start)
-                last = start
+        starts += [
+            last := start
+            for end in (begin, *[begin + end for end in sentence_ends(line[0])])
+            if (
+                start := end + 1  # the usual case: a single space
+                if text[end : end + 1] == " " and "!" <= text[end + 1 : end + 2] <= "~"
+                else _end_of(_SPACES, text, end)
+            )
+            > last
+        ]
     return starts
 
 

@@ -161,7 +161,12 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
     """
     marks_by_place: dict[int, tuple[re.Pattern[str], str]] = {}
     for kind, pattern in _NUMBERINGS:
-        numbers = [(indent, _number(pattern.match(text))) for indent, text in rows]
+        matches = [pattern.match(text) for _, text in rows]
+        if not any(matches):
+            continue
+        numbers = [
+            (indent, _number(match)) for (indent, _), match in zip(rows, matches, strict=True)
+        ]
         if pattern is _TITLE_LETTER:
             numbers = _over_nested_lists(numbers)
         alone = len(rows) == 1 or any(
@@ -170,8 +175,8 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
         )
         names = {
             place
-            for place, (_, text) in enumerate(rows)
-            if (mark := pattern.match(text)) and _CLUB.match(text, mark.end())
+            for place, match in enumerate(matches)
+            if match and _CLUB.match(rows[place][1], match.end())
         }
         for place in _counting(numbers, names, alone=alone):
             match = pattern.match(rows[place][1])

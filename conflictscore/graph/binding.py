@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
@@ -21,7 +21,13 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from conflictscore.loop.state import RagState, RunContext, RunRuntime, StateOfRecords
+from conflictscore.loop.state import (
+    RagState,
+    RecordsByField,
+    RunContext,
+    RunRuntime,
+    StateOfRecords,
+)
 from conflictscore.loop.time_budget import time_left, timed
 from conflictscore.models.calls import SYNCHRONOUS
 from conflictscore.threads import LONG_CHARS, deadline, on_home_loop, on_own_loop, thread_callback
@@ -31,6 +37,11 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 # Fields of the state whose length shows whether a step may take long.
 _TEXTS = ("question", "documents", "history", "messages", "draft_answer", "draft")
+_WITHOUT_PARTS = frozenset((str, int, float, bool, type(None)))
+_LAST = "record"
+"""The name of the last step of a run."""
+_MOST_RUNS = 128
+"""Number of unfinished runs whose records are held."""
 Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 
@@ -62,6 +73,7 @@ class Binding:
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
+    _records: "_RecordsOfRuns" = field(default_factory=lambda: _RecordsOfRuns())
 
     @property
     def context(self) -> RunContext:
@@ -80,8 +92,11 @@ class Binding:
             start, context = time.perf_counter(), self.context
             runtime = RunRuntime(context, _announcing(get_stream_writer(), context.on_event))
             seconds_left = time_left(state, context)
-            with deadline(seconds_left, context.settings.budget_seconds):
-                working = node(cast("RagState", StateOfRecords(state)), runtime)
+            with (
+                deadline(seconds_left, context.settings.budget_seconds),
+                self._records.shared(state, is_last=name == _LAST) as made,
+            ):
+                working = node(cast("RagState", StateOfRecords(state, made)), runtime)
                 # a foreign labeler must run where its client was made; otherwise, a step with long
                 # texts gets an event loop of its own, so as not to block the caller's
                 if not _is_own(context.labeler):
@@ -131,22 +146,57 @@ class Binding:
         return chosen
 
 
+class _RecordsOfRuns:
+    """Holds the records that the steps of unfinished runs have built, so that later steps use them.
+
+    The records of a run are dropped after its last step or a failed step. If a run ends between two
+    steps, its records stay until many other runs have begun.
+    """
+
+    def __init__(self) -> None:
+        self._by_run: dict[str, RecordsByField] = {}
+        self._changing = threading.Lock()
+
+    @contextmanager
+    def shared(self, state: RagState, *, is_last: bool) -> Iterator[RecordsByField]:
+        """Yield the records of a run; a run without an id shares none."""
+        run_id = state.get("run_id")
+        if not run_id:
+            yield {}
+            return
+        with self._changing:
+            made = self._by_run.setdefault(run_id, {})
+            if len(self._by_run) > _MOST_RUNS:
+                del self._by_run[next(iter(self._by_run))]
+        try:
+            yield made
+        except BaseException:
+            is_last = True
+            raise
+        finally:
+            if is_last:
+                with self._changing:
+                    self._by_run.pop(run_id, None)
+
+
 def _is_long(state: RagState) -> bool:
     """Return whether the texts of a run are long enough for a step to block the event loop."""
-    room, texts = LONG_CHARS, [state.get(name) for name in _TEXTS]
-    while texts and room > 0:
-        part = texts.pop()
-        # count every part, so that the search also ends in a very long list of empty parts
-        room -= 1
-        if isinstance(part, str):
-            room -= len(part)
-        elif isinstance(part, Mapping):
-            texts += part.values()
-        elif isinstance(part, list | tuple):
-            texts += part
+    room, wholes = LONG_CHARS, [state.get(name) for name in _TEXTS]
+    while wholes and room > 0:
+        whole = wholes.pop()
+        if isinstance(whole, str):
+            room -= len(whole)
+            continue
+        if isinstance(whole, Mapping):
+            parts = list(whole.values())
+        elif isinstance(whole, list | tuple):
+            parts = list(whole)
         else:
             # messages and documents are objects that hold their texts in attributes
-            texts += getattr(part, "__dict__", {}).values()
+            parts = list(getattr(whole, "__dict__", {}).values())
+        # count every part, so that the search also ends in a very long list of empty parts
+        room -= len(parts) + sum([len(part) for part in parts if type(part) is str])
+        wholes += [part for part in parts if type(part) not in _WITHOUT_PARTS]
     return room <= 0
 
 

@@ -181,11 +181,12 @@ def _sentences(text: str) -> _Sentences:
 
 def _ends_of_runs(lengths: Sequence[int]) -> list[int]:
     """Return, for each sentence, the end of the longest passage (up to 400 characters) from it."""
-    lasts, last, length, count = list[int](), 0, -1, len(lengths)
-    for own in lengths:
+    last, length, count = 0, -1, len(lengths)
+    lasts = [0] * count
+    for place, own in enumerate(lengths):
         while last < count and length + 1 + lengths[last] <= LONGEST_PASSAGE:
             length += 1 + lengths[last]
             last += 1
-        lasts.append(last)
+        lasts[place] = last
         length -= 1 + own
     return lasts

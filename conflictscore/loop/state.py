@@ -293,10 +293,17 @@ def plain_records(
     state: Mapping[str, Any], field: str, records: Sequence[Record]
 ) -> list[dict[str, Any]]:
     """Convert records to JSON for a state update, and store them for reuse by later steps."""
-    plain = [record.to_json() for record in records]
-    if isinstance(state, StateOfRecords):
-        state.keep(field, plain, records)
+    if not isinstance(state, StateOfRecords):
+        return [record.to_json() for record in records]
+    plain: list[Any] = [*records]
+    if state.as_json:
+        plain = [record.to_json() for record in records]
+    state.keep(field, plain, records)
     return plain
+
+
+RecordsByField = dict[str, tuple[object, tuple[Any, ...]]]
+"""Maps a field of the state to the JSON object that it contained, and to the records from it."""
 
 
 class StateOfRecords(dict[str, Any]):
@@ -304,18 +311,20 @@ class StateOfRecords(dict[str, Any]):
 
     Records that a step already built are used as they are. All steps read the same documents,
     claims and labels. Validating these records takes longer than all other work of a step except
-    its model calls.
+    its model calls. The steps of a graph share the records through the mapping ``made``. If
+    ``as_json`` is False, no step converts records to JSON, since nobody stores the state.
     """
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], made: RecordsByField | None = None, *, as_json: bool = True
+    ) -> None:
         super().__init__(fields)
-        self._made: dict[str, tuple[object, tuple[Any, ...]]] = {}
+        self._made = {} if made is None else made
+        self.as_json = as_json
 
     def updated(self, update: Mapping[str, Any]) -> Self:
         """Return the state after an update; records of unchanged fields are reused."""
-        state_after = type(self)({**self, **update})
-        state_after._made = self._made
-        return state_after
+        return type(self)({**self, **update}, self._made, as_json=self.as_json)
 
     def keep(self, field: str, plain: object, records: Sequence[Record]) -> None:
         """Store a field's records for reuse as long as the field contains the object ``plain``."""

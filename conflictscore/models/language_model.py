@@ -45,8 +45,8 @@ from conflictscore.models.usage import (
     take_cost,
 )
 from conflictscore.prompts import PromptSet, neutral
-from conflictscore.records import encodable
-from conflictscore.storage.cache import ContentCache
+from conflictscore.records import Usage, encodable
+from conflictscore.storage.cache import ContentCache, content_key
 from conflictscore.threads import in_time
 
 T = TypeVar("T")
@@ -145,7 +145,8 @@ class LanguageModel:
         cache = self.cache if repeatable else None
         form = RequestForm(max_tokens, parameters or {})
         asked_text = "\n".join([*(message.text for message in history), prompt])
-        stored_reply = {} if cache is None else await cache.get_async(key)
+        place = content_key(key) if cache else ""
+        stored_reply = (await cache.find_async([place])).get(place, {}) if cache else {}
         if isinstance(stored_text := stored_reply.get("text"), str):
             # if only another caller could read this reply, the model is asked again
             with suppress(ValueError):
@@ -168,7 +169,7 @@ class LanguageModel:
             if ending and on_early_ending:
                 on_early_ending(ending)
             elif cache is not None:
-                cache.put(key, {"text": text, **served_by(reply), **take_cost()})
+                cache.keep(place, {"text": text, **served_by(reply), **take_cost()})
             return reading
 
         return await self._ask(prompt, form, taken, prompts, meter, history)
@@ -289,17 +290,17 @@ class LanguageModel:
         asked_messages.append(HumanMessage(encodable(prompt)))
         config, breaker = hidden_config(meter), CircuitBreaker.current()
 
-        async def reply_to(turns: list[BaseMessage], sent: RequestForm) -> Any:
+        async def reply_to(turns: list[BaseMessage], sent: RequestForm) -> tuple[Any, Usage]:
             reply = await self._replied(sent, turns, config, prompts, meter)
-            add_cost(cost_of(reply))
-            return reply
+            cost = cost_of(reply)
+            add_cost(cost)
+            return reply, cost
 
         async def attempt(turns: list[BaseMessage], sent: RequestForm, *, last: bool) -> T:
             try:
-                reply = await reply_to(turns, sent)
-                cost = cost_of(reply)
+                reply, cost = await reply_to(turns, sent)
                 if may_be_cut(cost, turns, self._capabilities):
-                    read_again = cost_of(await reply_to(turns, sent)).input_tokens
+                    read_again = (await reply_to(turns, sent))[1].input_tokens
                     require_whole_prompt(
                         cost.input_tokens, read_again, turns, self.name, self._capabilities
                     )

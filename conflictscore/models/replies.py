@@ -271,10 +271,9 @@ def _without_tokens(text: str) -> str:
         text = text[match.end() :]
     for _ in range(_MOST_ENDS):
         bare = text.rstrip()
-        end = next((token for token in _ENDS if bare.endswith(token)), None)
-        if end is None:
+        if not bare.endswith(_ENDS):
             break
-        text = bare.removesuffix(end)
+        text = bare.removesuffix(next(filter(bare.endswith, _ENDS)))
     return text
 
 

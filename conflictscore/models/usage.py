@@ -120,7 +120,8 @@ class UsageMeter(BaseCallbackHandler):
 
 def cost_of(message: Any) -> Usage:
     """Return the usage of the call that returned a message, which may be in a ``raw`` field."""
-    message = message["raw"] if isinstance(message, Mapping) else message
+    if not isinstance(message, AIMessage) and isinstance(message, Mapping):
+        message = message["raw"]
     usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
     tokens: Mapping[str, Any] = usage_metadata or {}
     input_tokens = whole_tokens(tokens.get("input_tokens"))

@@ -1,7 +1,7 @@
 """record: write the final answer and its status into the state, and read runs from states."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -16,10 +16,12 @@ from conflictscore.loop.rounds import flipped_by
 from conflictscore.loop.state import (
     RagState,
     RunRuntime,
+    StateOfRecords,
     attempts_of,
     changes_of,
     documents_of,
     draft_of,
+    searches_of,
 )
 from conflictscore.records import (
     Answer,
@@ -31,6 +33,7 @@ from conflictscore.records import (
     GapKind,
     Label,
     LookOutcome,
+    Record,
     Run,
     RunStatus,
     SecondLook,
@@ -46,6 +49,14 @@ _CLEARED = frozenset({LookOutcome.TOLD_ALREADY, LookOutcome.ANOTHER_THING})
 """Outcomes of second looks that found that nothing contradicts the claim, whatever its labels."""
 _NOTED = frozenset({GapKind.ONE_DOCUMENT, GapKind.UNFINISHED_ANSWER})
 """Kinds of gaps that concern the whole answer; no score mentions them."""
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Record, ...]]] = {
+    "documents": documents_of,
+    "searches": searches_of,
+    "attempts": attempts_of,
+    "changes": changes_of,
+}
+"""Functions that read the records of a run's fields."""
 
 
 async def record(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
@@ -87,7 +98,8 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
     """Return the answer as a message, unless the caller's model already added it."""
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
-    verdict = run_of({**state, **update}).verdict()  # the run itself is already in the state
+    whole = state.updated(update) if isinstance(state, StateOfRecords) else {**state, **update}
+    verdict = run_of(whole).verdict()  # the run itself is already in the state
     name = f"conflictscore/{runtime.context.generator.name}"
     metadata = {"conflictscore": verdict, "model_name": name}
     return {"messages": [AIMessage(update["answer"], response_metadata=metadata)]}
@@ -219,8 +231,11 @@ def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
 
 def run_of(state: Mapping[str, Any]) -> Run:
     """Read the run, finished or not, from a state."""
+    records: dict[str, tuple[Record, ...]] = {}
+    if isinstance(state, StateOfRecords) and state.get("run_id"):
+        records = {name: read(state) for name, read in _READERS.items() if state.get(name)}
     state = {name: field for name, field in state.items() if field is not None}
-    fields = {name: state[name] for name in Run.model_fields if name in state}
+    fields = {name: state[name] for name in Run.model_fields if name in state} | records
     if "run_id" not in fields:  # the documents are as passed by the caller, without numbers
         fields.pop("documents", None)
     fields.setdefault("asked", fields.get("question"))

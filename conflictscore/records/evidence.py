@@ -28,7 +28,7 @@ def encodable(value: Any) -> Any:
     kind = type(value)
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
         return value
-    if isinstance(value, str):
+    if kind is str or isinstance(value, str):
         if value.isascii():  # most texts are ASCII, and the test is cheap
             return value
         try:
@@ -38,7 +38,9 @@ def encodable(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return {encodable(key): encodable(inner) for key, inner in value.items()}
-    return kind(map(encodable, value))
+    # records have already replaced theirs
+    parts: Any = [part if isinstance(part, BaseModel) else encodable(part) for part in value]
+    return parts if kind is list else kind(parts)
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:
@@ -211,12 +213,12 @@ class ClaimEvidence(Record):
     @property
     def supports(self) -> tuple[int, ...]:
         """D+: numbers of the supporting documents."""
-        return self.documents(Label.SUPPORTS)
+        return tuple([pair.document for pair in self.labels if pair.label is Label.SUPPORTS])
 
     @property
     def contradicts(self) -> tuple[int, ...]:
         """D-: numbers of the contradicting documents."""
-        return self.documents(Label.CONTRADICTS)
+        return tuple([pair.document for pair in self.labels if pair.label is Label.CONTRADICTS])
 
     @property
     def irrelevant(self) -> tuple[int, ...]:
@@ -345,6 +347,10 @@ class ConflictReport(Record):
         }
 
 
+_NOT_SHOWN: Any = {"claim": True, "labels": {"__all__": {"claim", "probabilities"}}}
+"""The fields of a claim's evidence that summaries leave out."""
+
+
 def _summary_of(evidence: ClaimEvidence, copies: Mapping[int, int]) -> dict[str, Any]:
     """Return a claim's documents by label, as plain JSON for display."""
     sides = {side: list(evidence.documents(label)) for side, label in _SIDES.items()}
@@ -358,8 +364,5 @@ def _summary_of(evidence: ClaimEvidence, copies: Mapping[int, int]) -> dict[str,
         **sides,
         "independent_supports": supports,
         "independent_contradicts": contradicts,
-        "labels": [
-            pair.model_dump(mode="json", exclude={"claim", "probabilities"})
-            for pair in evidence.labels
-        ],
+        "labels": evidence.model_dump(mode="json", exclude=_NOT_SHOWN)["labels"],
     }

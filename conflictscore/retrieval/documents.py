@@ -82,13 +82,21 @@ def as_documents(given: Any) -> tuple[Document, ...]:
         InputError: ``given`` is not a list, every item is null or empty, or :func:`as_document`
             rejects an item.
     """
+    if type(given) is _ReadDocuments:
+        return given
     items = document_list(given)
     # errors name a document by its position in the caller's list
     documents = (as_document(item, place) for place, item in _with_text(items))
-    return tuple(
+    return _ReadDocuments(
         document if document.number == number else document.model_copy(update={"number": number})
         for number, document in enumerate(documents, 1)
     )
+
+
+class _ReadDocuments(tuple[Document, ...]):
+    """Documents from :func:`as_documents`, which need not be read again."""
+
+    __slots__ = ()
 
 
 def document_list(given: Any) -> list[Any]:

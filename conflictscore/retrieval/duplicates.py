@@ -178,9 +178,10 @@ def _plain_letters(text: str) -> str:
     Invisible characters and accents are removed. Within words, ``i``, ``l`` and ``1`` become one
     letter, and ``o`` and ``0`` become another. Numbers remain unchanged.
     """
-    text = unicodedata.normalize("NFKD", without_invisibles(text))
-    text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
-    text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", without_invisibles(text))
+        text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
+        text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
     # "i" always belongs to a word, but a digit counts as a letter only next to letters
     text = text.casefold().replace("i", "l")
     # the outer pattern finds the few words with 0 or 1, and the inner one passes over plain numbers

@@ -37,7 +37,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         ConfigurationError: A setting is invalid, so nothing can be scored.
         BudgetError: The budget is used up.
     """
-    runtime, run_state = RunRuntime(context), StateOfRecords(state)
+    runtime, run_state = RunRuntime(context), StateOfRecords(state, as_json=False)
     try:
         for node in (receive, decompose, label, score, record):
             start = time.perf_counter()

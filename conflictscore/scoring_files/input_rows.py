@@ -304,4 +304,4 @@ def task_of(row: Row, columns: Columns) -> "RagState":
         raise InputError(f"field {answer_path}: it is not a string, or it is empty")
     if not isinstance(documents, list) or not documents:
         raise InputError(f"field {documents_path}: it is not a list, or it is empty")
-    return {"answer": text, "documents": list(as_documents(documents))}
+    return {"answer": text, "documents": as_documents(documents)}

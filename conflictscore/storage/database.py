@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -109,7 +110,8 @@ class SQLiteTables:
     def execute(self, statement: str, *parameters: Value) -> Sequence[Sequence[Any]]:
         """See :class:`Database`."""
         with self._running:
-            self._run_waiting()
+            if self._waiting:
+                self._run_waiting()
             return self._run(statement, parameters)
 
     def has_session(self, name: str) -> bool:
@@ -160,7 +162,7 @@ class SQLiteTables:
             # values
             raise ConfigurationError(self._trouble)
         try:
-            return self._file.execute(statement.replace("$", "?"), storable(parameters)).fetchall()
+            return self._file.execute(_in_sqlite(statement), storable(parameters)).fetchall()
         except DATABASE_FAILURES as error:
             failure = self._unusable(error)
             if writes:
@@ -173,7 +175,15 @@ def storable(values: Iterable[Value]) -> list[Value]:
 
     PostgreSQL cannot store these characters; both databases store the same texts.
     """
-    return [_storable_text(v) if isinstance(v, str) else v for v in values]
+    return [
+        _storable_text(v) if isinstance(v, str) and ("\0" in v or not v.isascii()) else v
+        for v in values
+    ]
+
+
+@cache  # there are few statements
+def _in_sqlite(statement: str) -> str:
+    return statement.replace("$", "?")
 
 
 def _storable_text(text: str) -> str:

@@ -61,11 +61,14 @@ class LoopRun:
         self._graph, self._start, self._context = shared_graph(), start, context
         self._on_event = on_event
         self._state: Mapping[str, Any] = start
+        self._read: tuple[Mapping[str, Any], Run] | None = None
 
     @property
     def known(self) -> Run:
-        """The run up to the current step."""
-        return run_of(self._state)
+        """The run up to the current step, which is read only once from the same state."""
+        if self._read is None or self._read[0] is not self._state:
+            self._read = self._state, run_of(self._state)
+        return self._read[1]
 
     async def go(self, seconds: float | None = None) -> LoopFailure | None:
         """Run to the end and return the failure, if any; errors of the chatbot are raised."""
