@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import signature
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
@@ -110,6 +111,8 @@ class Binding:
         def run(state: RagState) -> dict[str, Any]:
             return run_for_sync_caller(run_async(state))
 
+        # LangChain would work this out in each step of a run
+        run_async.__dict__["__signature__"] = signature(run_async)
         step = RunnableLambda(run, afunc=run_async, name=name)
         # LangChain would otherwise search the node's source code for runnables; it contains none
         step.__dict__["deps"] = []
@@ -181,13 +184,13 @@ class _RecordsOfRuns:
 
 def _is_long(state: RagState) -> bool:
     """Return whether the texts of a run are long enough for a step to block the event loop."""
-    room, wholes = LONG_CHARS, [state.get(name) for name in _TEXTS]
+    room, wholes = LONG_CHARS, [state[name] for name in _TEXTS if state.get(name) is not None]
     while wholes and room > 0:
         whole = wholes.pop()
         if isinstance(whole, str):
             room -= len(whole)
             continue
-        if isinstance(whole, Mapping):
+        if isinstance(whole, (dict, Mapping)):  # a dictionary is recognised faster
             parts = list(whole.values())
         elif isinstance(whole, list | tuple):
             parts = list(whole)
@@ -195,7 +198,7 @@ def _is_long(state: RagState) -> bool:
             # messages and documents are objects that hold their texts in attributes
             parts = list(getattr(whole, "__dict__", {}).values())
         # count every part, so that the search also ends in a very long list of empty parts
-        room -= len(parts) + sum([len(part) for part in parts if type(part) is str])
+        room -= len(parts) + sum(map(len, [part for part in parts if type(part) is str]))
         wholes += [part for part in parts if type(part) not in _WITHOUT_PARTS]
     return room <= 0
 
