@@ -184,7 +184,8 @@ class _RecordsOfRuns:
 
 def _is_long(state: RagState) -> bool:
     """Return whether the texts of a run are long enough for a step to block the event loop."""
-    room, wholes = LONG_CHARS, [state[name] for name in _TEXTS if state.get(name) is not None]
+    room = LONG_CHARS
+    wholes: list[object] = [whole for whole in map(state.get, _TEXTS) if whole is not None]
     while wholes and room > 0:
         whole = wholes.pop()
         if isinstance(whole, str):
