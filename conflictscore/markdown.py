@@ -99,6 +99,11 @@ def passages(answer: str) -> tuple[Passage, ...]:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
     if answer[:1].isalpha() and answer.isprintable():  # one line without any block mark
         return tuple(_sentences(answer, 0, len(answer.rstrip()), (0, len(answer))))
+    return tuple(passage for passage in _in_blocks(answer) if passage.end > passage.start)
+
+
+def _in_blocks(answer: str) -> list[Passage]:
+    """Return the passages of the blocks of a Markdown text."""
     lines = [0, *(match.end() for match in _LINE_END.finditer(answer)), len(answer)]
     spans: list[Passage] = []
     in_table = False
@@ -115,7 +120,7 @@ def passages(answer: str) -> tuple[Passage, ...]:
             start, end = _stripped(answer, *block)
             kind = "row" if token.type == "tr_open" else "code"
             spans.append(Passage(start, end, kind, block))
-    return tuple(passage for passage in spans if passage.end > passage.start)
+    return spans
 
 
 def place_of(claim: str, opening: str, answer: str) -> Passage | None:

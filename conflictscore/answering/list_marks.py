@@ -173,16 +173,20 @@ def _counted(rows: Sequence[tuple[int, str]]) -> dict[int, tuple[re.Pattern[str]
             number == 1 and _WHOLLY_BOLD.fullmatch(pattern.sub("", text, count=1))
             for (_, number), (_, text) in zip(numbers, rows, strict=True)
         )
-        names = {
-            place
-            for place, match in enumerate(matches)
-            if match and _CLUB.match(rows[place][1], match.end())
-        }
-        for place in _counting(numbers, names, alone=alone):
+        for place in _counting(numbers, _names_in(rows, matches), alone=alone):
             match = pattern.match(rows[place][1])
             is_title = match is not None and match.groupdict().get("title")
             marks_by_place.setdefault(place, (pattern, "#" if is_title else kind))
     return marks_by_place
+
+
+def _names_in(rows: Sequence[tuple[int, str]], matches: Sequence[re.Match[str] | None]) -> set[int]:
+    """Return the indices of the lines in which a mark belongs to a name, as in "1. FC Vik"."""
+    return {
+        place
+        for place, match in enumerate(matches)
+        if match and _CLUB.match(rows[place][1], match.end())
+    }
 
 
 def _over_nested_lists(numbers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

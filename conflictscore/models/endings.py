@@ -70,7 +70,7 @@ _ENDING_CHARS = 60
 def abnormal_ending(message: BaseMessage) -> str | None:
     """Return the provider's reason for ending a reply early, or None if the reply is complete."""
     metadata: Mapping[str, Any] = message.response_metadata
-    for ending in [metadata[name] for name in _ENDING_FIELDS if name in metadata]:
+    for ending in map(metadata.get, _ENDING_FIELDS):
         if ending is not None and ending != "":
             # Gemini's client may return the text of an enum member, such as "FinishReason.STOP" or
             # "FINISH_REASON_STOP".

@@ -229,11 +229,16 @@ def _notes_on_pairs(pairs: Sequence[EvidenceLabel]) -> Iterator[str]:
         yield f": the judge saw only part of document {number}, because it was too long"
 
 
+def _records_in(state: Mapping[str, Any]) -> dict[str, tuple[Record, ...]]:
+    """Return the records that the steps of a run share, by field; none for any other state."""
+    if not isinstance(state, StateOfRecords) or not state.get("run_id"):
+        return {}
+    return {name: read(state) for name, read in _READERS.items() if state.get(name)}
+
+
 def run_of(state: Mapping[str, Any]) -> Run:
     """Read the run, finished or not, from a state."""
-    records: dict[str, tuple[Record, ...]] = {}
-    if isinstance(state, StateOfRecords) and state.get("run_id"):
-        records = {name: read(state) for name, read in _READERS.items() if state.get(name)}
+    records = _records_in(state)
     state = {name: field for name, field in state.items() if field is not None}
     fields = {name: state[name] for name in Run.model_fields if name in state} | records
     if "run_id" not in fields:  # the documents are as passed by the caller, without numbers
