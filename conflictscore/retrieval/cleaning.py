@@ -64,7 +64,7 @@ def clean_text(text: str) -> str:
 
 
 def is_scalar(value: object) -> bool:
-    """Whether metadata can contain this value: a string, a finite number, a bool or None."""
+    """Return whether metadata can contain this value: a string, a finite number, a bool or None."""
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, str | int)

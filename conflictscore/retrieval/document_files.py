@@ -144,7 +144,7 @@ def _passed_over(folder: Path, number: int) -> Iterator[Note]:
 
 
 def _lies_in(top: str, path: Path) -> bool:
-    """Whether a link points below ``top``, a folder whose path contains no links."""
+    """Return whether a link points below ``top``, a folder whose path contains no links."""
     return Path(os.path.realpath(path)).is_relative_to(top)
 
 

@@ -171,7 +171,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 
 
 def _is_clean(document: Document) -> bool:
-    """Whether :func:`as_document` would return a record unchanged.
+    """Return whether :func:`as_document` would return a record unchanged.
 
     Since it never changes the text, the text is only checked for emptiness.
     """
@@ -201,7 +201,7 @@ def _fields_of(item: DocumentLike, where: str) -> Mapping[Any, Any]:
 
 
 def _is_in_pieces(value: object) -> TypeGuard[list[str]]:
-    """Whether a value is a list of strings, such as the lines or paragraphs of a text."""
+    """Return whether a value is a list of strings, such as the lines or paragraphs of a text."""
     return isinstance(value, list) and bool(value) and all(isinstance(e, str) for e in value)
 
 
@@ -262,7 +262,7 @@ def _is_null(value: object) -> bool:
 
 
 def _is_missing(text: object) -> bool:
-    """Whether a document's text is null, or a word that stands for null."""
+    """Return whether a document's text is null, or a word that stands for null."""
     return _is_null(text) or (
         isinstance(text, str) and len(text) < 20 and text.strip().casefold() in _WORDS_FOR_NULL
     )
@@ -275,7 +275,7 @@ def _is_blank(value: object) -> bool:
 
 
 def _has_no_text(item: object) -> bool:
-    """Whether an item is null or has only empty texts.
+    """Return whether an item is null or has only empty texts.
 
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
@@ -290,7 +290,7 @@ def _has_no_text(item: object) -> bool:
 
 
 def _is_null_document(item: object) -> bool:
-    """Whether an item is null or contains only null texts.
+    """Return whether an item is null or contains only null texts.
 
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """

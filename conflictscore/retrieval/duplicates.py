@@ -164,7 +164,7 @@ def _jaccard(one: dict[str, None], other: dict[str, None]) -> float:
 
 
 def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
-    """Whether each part of the first text shares enough shingles with the second text."""
+    """Return whether each part of the first text shares enough shingles with the second text."""
     shingles = [*one]
     size = max(_LEAST_OF_PART, -(-len(shingles) // _PARTS))
     # a remainder of at most half a part is too short to decide

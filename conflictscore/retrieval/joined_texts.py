@@ -222,7 +222,7 @@ def _ruled(text: str) -> Iterator[Part]:
 
 
 def _is_underline(text: str, at: int) -> bool:
-    """Whether a rule underlines the line above it, as in a Markdown heading."""
+    """Return whether a rule underlines the line above it, as in a Markdown heading."""
     above = text[max(0, at - 2 * _LEAD) : at].split("\n")[:-1]
     heading = above[-1].strip() if above else ""
     before = above[-2].strip() if len(above) > 1 else ""
@@ -231,7 +231,7 @@ def _is_underline(text: str, at: int) -> bool:
 
 
 def _has_front_matter(text: str, at: int) -> bool:
-    """Whether a text begins with a rule and a field, as Markdown files with metadata do."""
+    """Return whether a text begins with a rule and a field, as Markdown files with metadata do."""
     lines = text[at : at + 2 * _LEAD].split("\n")
     return not text[:at].strip() and len(lines) > 1 and bool(re.match(r"\w+:", lines[1]))
 
@@ -284,7 +284,7 @@ def _number(match: re.Match[str]) -> int:
 
 
 def _is_lead(before: str) -> bool:
-    """Whether this text may precede the first document.
+    """Return whether this text may precede the first document.
 
     The text must be empty or one line that announces results. After a longer text, "[1]" is
     probably a citation whose note comes at the end.

@@ -149,7 +149,7 @@ def _decoded(line: bytes, where: str) -> _Recording:
 
 
 def _is_half(line: RecordLine) -> bool:
-    """Whether an incomplete last line is the start of a recording rather than other text."""
+    """Return whether an incomplete last line is the start of a recording rather than other text."""
     return _BEGINNING.startswith(line.text[: len(_BEGINNING)]) and no_json(line)
 
 

@@ -199,7 +199,7 @@ class _ToolReply:
                 document.metadata["title"] = self._name
 
     def _is_evidence(self, documents: Sequence[Retrieved], from_artifact: bool) -> bool:
-        """Whether a tool returns evidence, judged by its name or its output."""
+        """Return whether a tool returns evidence, judged by its name or its output."""
         if not self._name or self._searches:
             return True
         if self._words & WRITES:
@@ -276,7 +276,7 @@ def _search_result(block: Mapping[str, Any]) -> Iterator[Retrieved]:
 
 
 def _origin(document: Retrieved) -> bool:
-    """Whether a document has a title or an address."""
+    """Return whether a document has a title or an address."""
     return any(document.metadata.get(key) for key in ("title", *URL_KEYS))
 
 
@@ -305,7 +305,7 @@ def _json_lines(text: str) -> object:
 
 
 def _has_empty_list(data: object) -> bool:
-    """Whether data is an empty list, or has an empty list where results are expected."""
+    """Return whether data is an empty list, or has an empty list where results are expected."""
     lists = [data.get(key) for key in _LIST_KEYS] if isinstance(data, Mapping) else [data]
     return [] in lists
 

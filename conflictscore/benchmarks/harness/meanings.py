@@ -1,8 +1,8 @@
 """Determines whether two answers make the same claims although their wording differs.
 
-In free form, an answer has flipped if its claims have changed; a mere change of wording is not a
-flip. Two answers count as the same if each supports every claim of the other, according to the
-run's labeler.
+A free-form answer has flipped if its claims have changed; a mere change of wording is not a flip.
+Two answers make the same claims if, according to the run's labeler, each supports every claim of
+the other.
 """
 
 from collections.abc import Iterator

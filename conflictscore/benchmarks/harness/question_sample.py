@@ -1,8 +1,8 @@
 """Determines the ids of questions, samples of questions, and the order of options.
 
-The results depend only on the seed and the question's text. The results depend neither on the order
-of the file nor on other questions. So each draw is a hash of a text, since the numbers of a random
-generator would depend on how many numbers had been drawn before.
+The results depend only on the seed and the question's text, and neither on the order of the file
+nor on other questions. So each draw is a hash of a text. The numbers of a random generator would
+depend on how many numbers had been drawn before.
 """
 
 import hashlib

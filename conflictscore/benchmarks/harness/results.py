@@ -63,9 +63,9 @@ def results(
     """Join the records into one result for each question.
 
     A method appears in a result once its steps have ended. Multiple-choice answers are judged here;
-    verdicts on other answers come from their grade records. If a step was recorded
-    several times, a value takes precedence over an error, and a later record over an earlier one.
-    The costs of all records are added up. These rules apply:
+    verdicts on other answers come from their grade records. If a step was recorded several times, a
+    value takes precedence over an error, and a later record over an earlier one. The costs of all
+    records are added up. These rules apply:
 
     - If the question has no documents, every method has failed. If a question has no first answer,
       every method that needs one has failed.

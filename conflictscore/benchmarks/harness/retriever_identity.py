@@ -42,8 +42,8 @@ def retriever_identity(retriever: BaseRetriever | None) -> dict[str, Any] | None
     Settings are fields that contain a number, a boolean, a string, another retriever, or a list or
     object of these. Fields whose names suggest a key or an address are left out. A string inside a
     list or object is replaced by its hash, since no field name shows whether it is private. Lists
-    and objects in this library's own retrievers are left out, since they can be derived from other
-    settings or count past events. Returns None if there is no retriever.
+    and objects in this library's own retrievers are left out: they can be derived from other
+    settings, or count past events. Returns None if there is no retriever.
     """
     return None if retriever is None else _identity(retriever, _DEEPEST)
 

@@ -255,7 +255,7 @@ class Session:
         return record
 
     def _outlived(self, record: StepRecord) -> bool:
-        """Return whether the loop was repeated after a step that started from its first answer."""
+        """Return whether a record is based on a first answer that a later loop has replaced."""
         if record.step not in METHODS or not method_of(record.step).begins_with_first:
             return False
         steps = [r.step for r in self._records[record.question] if not r.stopped]

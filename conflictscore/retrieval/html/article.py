@@ -118,7 +118,7 @@ def _main_text(html: str, url: str) -> MainText:
 
 
 def _asks(page: "LexborHTMLParser", html: str) -> bool:
-    """Whether a page asks a question, so that its comments are answers."""
+    """Return whether a page asks a question, so that its comments are answers."""
     if _ANSWERS.search(html):
         return True
     heading = page.css_first("h1") or page.css_first("title")

@@ -280,7 +280,7 @@ def _text(node: "LexborNode", box: list[_Block], counters: _Counters) -> str:
 
 
 def _has_picture(parts: Iterable[_Part]) -> bool:
-    """Whether a function that draws no text is among the parts."""
+    """Return whether a function that draws no text is among the parts."""
     return any(not isinstance(part, str) and not part[2] for part in parts)
 
 
@@ -327,7 +327,7 @@ def _counted(number: int, style: str | None) -> str:
 
 
 def _is_sign(node: "LexborNode", text: str, *, is_before: bool) -> bool:
-    """Whether a text is a sign that touches a number, such as a minus."""
+    """Return whether a text is a sign that touches a number, such as a minus."""
     if node.tag in _WITH_SWITCH or (text in _BULLETS and node.tag in _WITH_BULLETS):
         return False
     if is_before:

@@ -125,7 +125,7 @@ def _shortened(name: str) -> str:
 
 
 def _says_all(node: "LexborNode", name: str) -> bool:
-    """Whether an icon's name should be read.
+    """Return whether an icon's name should be read.
 
     The icon must be the only content of its parent, or it must mean yes or no and stand before
     other words.
@@ -147,7 +147,7 @@ def _stands_before_words(node: "LexborNode") -> bool:
 
 
 def _ends_an_item(node: "LexborNode") -> bool:
-    """Whether an icon comes after the words of a list item or cell, as in "Parking ✓"."""
+    """Return whether an icon comes after the words of a list item or cell, as in "Parking ✓"."""
     parent, after = node.parent, node.next
     if after is not None and after.is_text_node and not (after.text() or "").strip():
         after = after.next
@@ -159,7 +159,7 @@ def _is_alone_in_parent(node: "LexborNode") -> bool:
 
 
 def is_icon(classes: str) -> bool:
-    """Whether an element's classes are those of an icon font."""
+    """Return whether an element's classes are those of an icon font."""
     return bool(_ICON_CLASS.search(classes))
 
 
@@ -177,5 +177,5 @@ def _icon_sign(classes: str, *, alone: bool) -> str:
 
 
 def is_alone(node: "LexborNode", parent: "LexborNode") -> bool:
-    """Whether an element contains no words except the icon's own."""
+    """Return whether an element contains no words except the icon's own."""
     return not _LETTER.search(parent.text().replace(node.text(), "", 1))

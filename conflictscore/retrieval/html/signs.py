@@ -144,7 +144,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
 
 
 def _may_be_icon(node: "LexborNode") -> bool:
-    """Whether an element is empty or contains only the word that an icon font draws as an icon."""
+    """Return whether an element is empty or contains only a word that an icon font draws."""
     only = node.child
     if only is None:
         return True

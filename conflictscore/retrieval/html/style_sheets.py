@@ -135,7 +135,7 @@ class _Rule(NamedTuple):
 
 
 def hides(declarations: str) -> bool:
-    """Whether CSS declarations hide an element or strike through its text."""
+    """Return whether CSS declarations hide an element or strike through its text."""
     if _HIDING.search(declarations) or _NO_SIZE.search(declarations):
         return True
     if _COLLAPSED.search(declarations) and _CUT_OFF.search(declarations):
@@ -147,7 +147,7 @@ def hides(declarations: str) -> bool:
 
 
 def _conceals(declarations: str) -> bool:
-    """Whether CSS declarations hide text, or make it white, which hides it on a white page."""
+    """Return whether CSS declarations hide text, or make it white, as the page usually is."""
     return hides(declarations) or bool(_WHITE.search(declarations))
 
 
@@ -215,7 +215,7 @@ def _states(body: "LexborNode", sheets: Sheets) -> dict[int, _State]:
 
 
 def _only_small(declarations: str) -> bool:
-    """Whether declarations hide text only by its font size."""
+    """Return whether declarations hide text only by its font size."""
     return bool(_NO_SIZE.search(declarations)) and not _HIDING.search(declarations)
 
 

@@ -194,7 +194,7 @@ def _part_glued_words(body: "LexborNode") -> None:
 
 
 def _are_two_parts(before: "LexborNode", node: "LexborNode") -> bool:
-    """Whether adjacent elements are a label and its value rather than pieces of one word."""
+    """Return whether adjacent elements are a label and its value rather than pieces of one word."""
     first, second = before.text().strip(), node.text().strip()
     if min(len(first), len(second)) < _SHORTEST_PART:
         return False

@@ -91,7 +91,7 @@ def _show(node: "LexborNode") -> None:
 
 
 def _stands_for_a_sign(node: "LexborNode") -> bool:
-    """Whether words meant for screen readers are next to an icon that nothing else explains."""
+    """Return whether words for screen readers are next to an icon that nothing else explains."""
     parent = node.parent
     if parent is None or len(node.text()) > _SHORT_NAME:
         return False

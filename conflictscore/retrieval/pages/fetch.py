@@ -190,7 +190,7 @@ def _content_type(header: str) -> str:
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
-    """Whether pages may be fetched from an IP address: if it is public or explicitly allowed."""
+    """Return whether pages may be fetched from an IP address (public, or explicitly allowed)."""
     if any(address in network for network in allowed):
         return True
     if isinstance(address, IPv6Address) and address not in _UNICAST:

@@ -378,7 +378,7 @@ def _alternative(picture: Element, shape: Element) -> str:
 
 
 def _is_placeholder(element: Element) -> bool:
-    """Whether a form control contains only Word's prompt, such as "Click here to enter text"."""
+    """Return whether a form control has only Word's prompt, such as "Click here to enter text"."""
     return is_on(child(element, "sdtPr"), "showingPlcHdr")
 
 

@@ -191,17 +191,17 @@ def _span(cell: Element, name: str) -> int:
 
 
 def _is_covered(cell: Element) -> bool:
-    """Whether a merged neighbour covers this cell."""
+    """Return whether a merged neighbour covers this cell."""
     return is_true(cell, "hMerge") or is_true(cell, "vMerge")
 
 
 def is_true(element: Element | None, name: str) -> bool:
-    """Whether an attribute is set to true."""
+    """Return whether an attribute is set to true."""
     return (attribute(element, name) or "") in ("1", "true", "on")
 
 
 def _is_decoration(about: Element | None) -> bool:
-    """Whether the author marked a picture as decorative."""
+    """Return whether the author marked a picture as decorative."""
     extensions = about.iter() if about is not None else ()
     return any(name_of(each) == "decorative" and is_true(each, "val") for each in extensions)
 

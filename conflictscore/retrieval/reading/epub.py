@@ -111,7 +111,7 @@ class _Book:
             return None
 
     def _is_locked(self) -> bool:
-        """Whether anything other than fonts is encrypted."""
+        """Return whether anything other than fonts is encrypted."""
         tree = self._package.part("META-INF/encryption.xml")
         methods = (
             each.get("Algorithm") or ""

@@ -279,12 +279,12 @@ class _Walk:
 
 
 def _is_left_out(element: Element) -> bool:
-    """Whether an element is left out at its place; a field that shows the file's title is kept."""
+    """Return whether an element is left out here; a field that shows the file's title is kept."""
     return name_of(element) in _LEFT_OUT and not element.tag.endswith(_TITLE_FIELD)
 
 
 def _is_hidden(element: Element) -> bool:
-    """Whether a section or field is hidden, either always or because its condition holds."""
+    """Return whether a section or field is hidden, either always or because its condition holds."""
     return attribute(element, "display") == "none" or attribute(element, "is-hidden") == "true"
 
 

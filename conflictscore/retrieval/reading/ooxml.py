@@ -136,7 +136,7 @@ def number_of(element: Element | None, *path: str, default: int) -> int:
 
 
 def is_on(properties: Element | None, *names: str) -> bool:
-    """Whether any of these properties is present and not turned off."""
+    """Return whether any of these properties is present and not turned off."""
     return any(
         name_of(each) in names and attribute(each, "val") not in _FALSE
         for each in children(properties)

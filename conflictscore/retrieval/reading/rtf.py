@@ -193,7 +193,7 @@ class _Walk:
         return not (self._is_white() or self._is_blacked_out())
 
     def _is_white(self) -> bool:
-        """Whether the text is white on white; headers and shapes may have a dark background."""
+        """Return whether the text is white on white; headers and shapes may be dark."""
         state = self._state
         may_be_dark = state.ground or state.in_shape or state.part == "margins"
         if not state.color or may_be_dark or state.is_filled or self._has_page_ground:
@@ -201,7 +201,7 @@ class _Walk:
         return not self.rows.is_filled and min(self._colors.of(state.color)) >= _WHITE
 
     def _is_blacked_out(self) -> bool:
-        """Whether the text has the colour of its own background."""
+        """Return whether the text has the colour of its own background."""
         state = self._state
         if not (state.color and state.ground and state.is_painted):
             return False

@@ -82,7 +82,7 @@ class RtfField:
     box: dict[str, int] = field(default_factory=dict)
 
     def is_checked(self) -> bool:
-        """Whether the check box is checked; if nobody has changed it, return its initial state."""
+        """Return whether the check box is checked, initially or by a reader who changed it."""
         now = self.box.get("now", UNTOUCHED)
         return (self.box.get("first", 0) if now == UNTOUCHED else now) == 1
 

@@ -7,7 +7,7 @@ from conflictscore.retrieval.reading.ooxml import attribute, child, is_on, name_
 
 
 def is_used(reference: Element, section: Element, has_even: bool) -> bool:
-    """Whether Word shows a header or footer; one for first or even pages may be unused."""
+    """Return whether Word shows a header or footer; one for first or even pages may be unused."""
     kind = attribute(reference, "type")
     return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
 
@@ -18,7 +18,7 @@ def numbered(number: str, text: str) -> list[str]:
 
 
 def goes_on(properties: Element | None) -> bool:
-    """Whether a paragraph continues in the next one.
+    """Return whether a paragraph continues in the next one.
 
     A paragraph continues if it has a drop cap, or if its end mark is hidden or was deleted.
     """

@@ -65,7 +65,7 @@ class Styles:
             name = value_of(definition, "basedOn") or ""
 
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
-        """Whether a run's text is invisible: hidden, struck out, too small, or white on white.
+        """Return whether a run's text is hidden, struck out, too small, or white on white.
 
         ``paragraph`` and ``run`` are their properties (``pPr`` and ``rPr``), here and below.
         ``dark_ground`` says whether the run's background may be dark.
@@ -117,7 +117,7 @@ class Styles:
         return number, int(level) if level.isdecimal() else 0
 
     def fills_table(self, table: Element) -> bool:
-        """Whether a table's style gives any of its cells a background."""
+        """Return whether a table's style gives any of its cells a background."""
         style = value_of(table, "tblPr", "tblStyle")
         return any(has_fill(part) for layer in self.layers(style) for part in layer.iter())
 
@@ -146,7 +146,7 @@ def _nearest(looks: list[Element], name: str) -> Element | None:
 
 
 def _is_struck_or_tiny(looks: list[Element]) -> bool:
-    """Whether the properties hide a run, strike it through, or make it too small to read."""
+    """Return whether the properties hide a run, strike it through, or make it too small to read."""
     for name in _HIDING:
         setting = next((each for each in looks if child(each, name) is not None), None)
         if setting is not None and is_on(setting, name):
@@ -156,7 +156,7 @@ def _is_struck_or_tiny(looks: list[Element]) -> bool:
 
 
 def _is_blacked_out(looks: list[Element], grounds: list[Element]) -> bool:
-    """Whether text has the same colour as its background, as in a blacked-out passage."""
+    """Return whether text has the same colour as its background, as in a blacked-out passage."""
     color = (attribute(_nearest(looks, "color"), "val") or "").lower()
     if color in ("", "auto") or color in _WHITE:
         return False
@@ -172,7 +172,7 @@ def _nearest_holder(looks: list[Element], name: str) -> Element | None:
 
 
 def has_fill(properties: Element | None) -> bool:
-    """Whether a run, paragraph or cell has a background that is not white."""
+    """Return whether a run, paragraph or cell has a background that is not white."""
     shading = child(properties, "shd")
     fill = (attribute(shading, "fill") or "").lower()
     if shading is not None and (fill not in _NO_FILL or attribute(shading, "themeFill")):

@@ -284,7 +284,7 @@ class _Header(NamedTuple):
     columns: set[int]
 
     def fits(self, block: Sequence[_Row]) -> bool:
-        """Whether a block has several columns and the header names all of them."""
+        """Return whether a block has several columns and the header names all of them."""
         columns = {column for row in block for column in row.cells}
         return len(columns) > 1 and columns <= self.columns
 

@@ -179,7 +179,7 @@ def _font(element: Element) -> _Font:
 
 
 def _is_fill(element: Element) -> bool:
-    """Whether a fill has a colour other than white."""
+    """Return whether a fill has a colour other than white."""
     pattern = child(element, "patternFill")
     if pattern is None:
         return child(element, "gradientFill") is not None

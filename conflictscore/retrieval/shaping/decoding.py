@@ -174,7 +174,7 @@ def _own_codec(body: bytes) -> str | None:
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
-    """Whether the bytes are UTF-8 except for a few stray ones.
+    """Return whether the bytes are UTF-8 except for a few stray ones.
 
     Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged. Browsers
     accept even such text.

@@ -61,7 +61,7 @@ _BESIDE_NUMBERS = "±×½¼¾£¥"
 
 
 def is_latin(text: str) -> bool:
-    """Whether the letters of a text beyond ASCII belong to the Latin alphabet."""
+    """Return whether the letters of a text beyond ASCII belong to the Latin alphabet."""
     letters = {sign for sign in _NOT_ASCII.findall(text) if sign.isalpha()} - {"ª", "º", "µ"}
     return all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)
 

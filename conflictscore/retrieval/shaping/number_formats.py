@@ -170,7 +170,7 @@ def _section_for(number: float, sections: list[list[_Token]]) -> tuple[list[_Tok
 
 
 def _is_negative_only(conditions: list[re.Match[str] | None], place: int) -> bool:
-    """Whether a section with conditions applies to negative numbers only.
+    """Return whether a section with conditions applies to negative numbers only.
 
     Such a section is the first one with the condition "below 0", or the second one after "above 0".
     As in LibreOffice, every other section shows the sign of a negative number.
@@ -351,7 +351,7 @@ def _date(tokens: list[_Token], days: float) -> str:
 
 
 def _is_minute(units: list[tuple[int, str]], place: int) -> bool:
-    """Whether an ``m`` stands for minutes, since it follows hours or precedes seconds."""
+    """Return whether an ``m`` stands for minutes, since it follows hours or precedes seconds."""
     number = next(number for number, (each, _) in enumerate(units) if each == place)
     before = units[number - 1][1] if number else ""
     after = units[number + 1][1] if number + 1 < len(units) else ""

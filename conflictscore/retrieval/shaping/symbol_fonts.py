@@ -69,7 +69,7 @@ _USUAL = str.maketrans(
 
 
 def is_symbol_font(font: str) -> bool:
-    """Whether a font draws symbols in place of letters; the spelling of its name may vary."""
+    """Return whether a font draws symbols instead of letters; its name may vary in spelling."""
     return _key(font) in _TABLES
 
 
@@ -105,7 +105,7 @@ def _sign(table: str, code: int) -> str:
 
 
 def is_private(code: int) -> bool:
-    """Whether a character has a meaning only in its font (private use)."""
+    """Return whether a character has a meaning only in its font (private use)."""
     return 0xE000 <= code <= 0xF8FF or 0xF0000 <= code <= 0x10FFFD
 
 
