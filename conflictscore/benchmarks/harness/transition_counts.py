@@ -206,7 +206,7 @@ def _method(
 def judged_both(
     question_results: Iterable[QuestionResult], method: str, measure: str, against: str = BASELINE
 ) -> dict[str, tuple[float, float]]:
-    """Return both methods' grades (``against`` first, 0 to 1) by id of the questions that have both."""
+    """Return, by id, both grades (``against`` first, 0 to 1) of questions judged for both."""
     return {
         question_result.question.id: (float(before), float(after))
         for question_result in question_results
