@@ -26,7 +26,7 @@ from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictu
 from conflictscore.retrieval.reading.pdf_runs import PageRuns, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
 from conflictscore.retrieval.reading.pdf_words import JOINER
-from conflictscore.retrieval.reading.pdfium_calls import Origins, address, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _HYPHENS = "\x02\ufffe"
@@ -110,14 +110,14 @@ def read_pdf(data: bytes) -> RichText:
 
 def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     """Return the text of all pages, the number of pages without text, and notes."""
-    names, origins = Names(data), Origins()
-    sight = Sight(has_layers=names.layers)
+    names, many = Names(data), ManyCalls()
+    sight = Sight(many, has_layers=names.layers)
     pages: list[list[PageLine]] = []
     values: list[str] = []
     watermarks: list[str] = []
     drawn: list[list[_Picture]] = []
     for page in file:
-        page_lines, marks, areas = _page_lines(page, sight, origins)
+        page_lines, marks, areas = _page_lines(page, sight, many)
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
@@ -243,14 +243,14 @@ def _last_word(text: str) -> str:
 
 
 def _page_lines(
-    page: Any, sight: Sight, origins: Origins
+    page: Any, sight: Sight, many: ManyCalls
 ) -> tuple[list[PageLine], list[str], list[_Picture]]:
     """Return the visible lines of a page, its watermarks, and its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)
-    page_runs = [*PageRuns(page, sight.may_be_unseen, walls, origins)]
+    page_runs = [*PageRuns(page, sight.may_be_unseen, walls, many)]
     if tables:
         # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]

@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
-from conflictscore.retrieval.reading.pdfium_calls import Origins, address, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
 
 _LINE = re.compile(r"[^\r\n]+")
 # Up to three words. The position of these words is requested with one call.
@@ -109,7 +109,7 @@ class PageRuns:
         page: Any,
         may_be_unseen: Callable[[int], bool],
         walls: Walls | None = None,
-        origins: Origins | None = None,
+        many: ManyCalls | None = None,
     ) -> None:
         self._text_page = page.get_textpage()
         self._handle = ctypes.c_void_p(address(self._text_page.raw))
@@ -117,7 +117,7 @@ class PageRuns:
         self._may_be_unseen = may_be_unseen
         self._walls = walls
         self._crop = page.get_cropbox()
-        self._origins = origins or Origins()
+        self._many = many or ManyCalls()
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         # a memoryview is faster to read than the array
         self._place = memoryview(place).cast("B").cast("d")
@@ -176,7 +176,7 @@ class PageRuns:
             for words, owner, last_owner in zip(lines, first_owners, last_owners, strict=True)
         ]
         places = [start for pieces in pieces_by_line for start, _, _ in pieces]
-        origins = self._origins.of(self._handle, places + last_places)
+        origins = self._many.origins(self._handle, places + last_places)
         xs, ys, place, last = origins[::2], origins[1::2], 0, len(places)
         for pieces, is_spaced in zip(pieces_by_line, spaced, strict=True):
             end = place + len(pieces)

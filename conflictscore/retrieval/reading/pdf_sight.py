@@ -11,13 +11,12 @@ Limits without a stated reason were chosen by hand.
 
 import ctypes
 import time
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from conflictscore.retrieval.reading.pdf_objects import PageObjects
 from conflictscore.retrieval.reading.pdf_runs import TextRun
-from conflictscore.retrieval.reading.pdfium_calls import calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, calls
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +72,8 @@ class Sight:
             visible.
     """
 
-    def __init__(self, *, has_layers: bool) -> None:
+    def __init__(self, many: ManyCalls, *, has_layers: bool) -> None:
+        self._many = many
         self._calls = calls()
         self._has_layers = has_layers
         self._seconds = _SECONDS
@@ -104,17 +104,13 @@ class Sight:
 
     def _properties(self, texts: Sequence[int]) -> tuple[list[int], list[int], list[bytes]]:
         """Return the rendering modes of texts, their numbers of clips, and their colours."""
-        colours = (ctypes.c_uint * (4 * len(texts)))()
-        start, size = ctypes.addressof(colours), ctypes.sizeof(colours)
-        # a colour is four numbers of 4 bytes: red, green, blue and opacity
-        parts = (range(start + part, start + size, 16) for part in range(0, 16, 4))
-        deque(map(self._calls.colour, texts, *parts), maxlen=0)
-        modes = [*map(self._calls.mode, texts)]
-        clips = [*map(self._calls.clip_paths, map(self._calls.clip, texts))]
-        numbers = bytes(colours)
+        objects = [*map(ctypes.c_void_p, texts)]
+        numbers = self._many.colours(objects)
+        modes = [*map(self._calls.any_mode, objects)]
+        clips = [*map(self._calls.any_clip_paths, map(self._calls.any_clip, objects))]
         if numbers == numbers[:16] * len(texts):
             return modes, clips, [numbers[:16]] * len(texts)
-        return modes, clips, [numbers[place : place + 16] for place in range(0, size, 16)]
+        return modes, clips, [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
 
     def may_be_unseen(self, owner: int) -> bool:
         """Whether a text object has properties that may make it invisible.

@@ -2,23 +2,33 @@
 
 pypdfium2 declares these functions with typed pointers, which makes calls several times slower than
 with plain addresses. Functions without declared arguments, which take ``c_void_p`` objects
-and plain integers, save another third.
+and plain integers, save another third. All calls are short, so they keep Python's global lock,
+which saves another sixth.
 """
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import repeat
-from typing import Any
+from typing import Any, TypeVar
 
+_Subject = TypeVar("_Subject")
 _ADDRESS, _INT, _UNSIGNED = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
 _AT_ONCE = 1_024
-"""Maximum number of characters whose positions are read in one go, to limit the memory."""
+"""Maximum number of characters or objects about which pdfium is asked in one go, to limit the
+memory."""
+
+
+class _Handle(ctypes.c_void_p):
+    """An address that a function returns as an object, so that another function can take it."""
 
 
 class Calls:
-    """The pdfium functions, with addresses declared as integers."""
+    """The pdfium functions, with addresses declared as integers.
+
+    Those whose comment says so have no declared arguments, and take addresses as ``c_void_p``.
+    """
 
     def __init__(self) -> None:
         """Look up the functions; raises ImportError if pypdfium2 is not installed."""
@@ -26,14 +36,22 @@ class Calls:
 
         def plain(name: str, result: Any, *arguments: Any) -> Any:
             address = ctypes.cast(getattr(pdfium, name), _ADDRESS).value
-            return ctypes.CFUNCTYPE(result, *arguments)(address or 0)
+            return ctypes.PYFUNCTYPE(result, *arguments)(address or 0)
 
+        # without declared arguments
         self.owner = plain("FPDFText_GetTextObject", ctypes.c_size_t)
         self.origin = plain("FPDFText_GetCharOrigin", _INT)
         self.box = plain("FPDFText_GetLooseCharBox", _INT)
         self.unicode = plain("FPDFText_GetUnicode", _UNSIGNED)
         self.is_generated = plain("FPDFText_IsGenerated", _INT)
         self.text = plain("FPDFText_GetText", _INT)
+        self.count_objects = plain("FPDFPage_CountObjects", _INT)
+        self.object = plain("FPDFPage_GetObject", ctypes.c_size_t)
+        self.any_mode = plain("FPDFTextObj_GetTextRenderMode", _INT)
+        self.any_colour = plain("FPDFPageObj_GetFillColor", _INT)
+        self.any_clip = plain("FPDFPageObj_GetClipPath", _Handle)
+        self.any_clip_paths = plain("FPDFClipPath_CountPaths", _INT)
+        # with declared arguments
         self.mode = plain("FPDFTextObj_GetTextRenderMode", _INT, _ADDRESS)
         self.colour = plain("FPDFPageObj_GetFillColor", _INT, *[_ADDRESS] * 5)
         self.clip = plain("FPDFPageObj_GetClipPath", _ADDRESS, _ADDRESS)
@@ -42,8 +60,6 @@ class Calls:
         self.clip_segment = plain("FPDFClipPath_GetPathSegment", _ADDRESS, _ADDRESS, _INT, _INT)
         self.point = plain("FPDFPathSegment_GetPoint", _INT, *[_ADDRESS] * 3)
         self.bounds = plain("FPDFPageObj_GetBounds", _INT, *[_ADDRESS] * 5)
-        self.count_objects = plain("FPDFPage_CountObjects", _INT)
-        self.object = plain("FPDFPage_GetObject", ctypes.c_size_t)
         self.kind = plain("FPDFPageObj_GetType", _INT, _ADDRESS)
         self.count_parts = plain("FPDFFormObj_CountObjects", _INT, _ADDRESS)
         self.part = plain("FPDFFormObj_GetObject", _ADDRESS, _ADDRESS, _UNSIGNED)
@@ -59,29 +75,49 @@ class Calls:
         self.set_active = plain("FPDFPageObj_SetIsActive", _INT, _ADDRESS, _INT)
 
 
-class Origins:
-    """Reads the positions of many characters with few steps of Python.
+class ManyCalls:
+    """Asks pdfium about many characters or objects with few steps of Python.
 
     One such object can serve all pages of a file.
     """
 
     def __init__(self) -> None:
-        """Reserve the memory into which pdfium writes the positions."""
+        """Reserve the memory into which pdfium writes its answers."""
         numbers = (ctypes.c_double * (2 * _AT_ONCE))()
-        start, size = ctypes.addressof(numbers), ctypes.sizeof(ctypes.c_double)
-        pointers = [_ADDRESS(start + size * place) for place in range(2 * _AT_ONCE)]
-        self._numbers = memoryview(numbers).cast("B").cast("d")
-        self._xs, self._ys = pointers[::2], pointers[1::2]
+        self._start = start = ctypes.addressof(numbers)
+        pointers = [_ADDRESS(start + 8 * place) for place in range(2 * _AT_ONCE)]
+        self._numbers = memoryview(numbers).cast("B")
+        self._firsts, self._seconds = pointers[::2], pointers[1::2]
+        # the same memory serves for four numbers of 4 bytes: an answer has 16 bytes
+        self._quarters = [
+            [_ADDRESS(start + 16 * place + 4 * quarter) for place in range(_AT_ONCE)]
+            for quarter in range(4)
+        ]
 
-    def of(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> list[float]:
+    def origins(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> list[float]:
         """Return the origins of the characters at these places: x and y in turn."""
-        origin = calls().origin
-        origins: list[float] = []
-        for start in range(0, len(places), _AT_ONCE):
-            part = places[start : start + _AT_ONCE]
-            deque(map(origin, repeat(text_page), part, self._xs, self._ys), maxlen=0)
-            origins += self._numbers[: 2 * len(part)].tolist()
-        return origins
+        pointers = self._firsts, self._seconds
+        answers = self._answers(
+            places, lambda part: map(calls().origin, repeat(text_page), part, *pointers)
+        )
+        return memoryview(answers).cast("d").tolist()
+
+    def colours(self, objects: Sequence[ctypes.c_void_p]) -> bytes:
+        """Return the fill colours of objects, each as red, green, blue and opacity of 4 bytes."""
+        colour, pointers = calls().any_colour, self._quarters
+        return bytes(self._answers(objects, lambda part: map(colour, part, *pointers)))
+
+    def _answers(
+        self, subjects: Sequence[_Subject], ask: Callable[[Sequence[_Subject]], Iterator[int]]
+    ) -> bytearray:
+        """Return what pdfium writes about each subject: 16 bytes, or zeros if it knows nothing."""
+        answers = bytearray()
+        for start in range(0, len(subjects), _AT_ONCE):
+            part = subjects[start : start + _AT_ONCE]
+            ctypes.memset(self._start, 0, 16 * len(part))
+            deque(ask(part), maxlen=0)
+            answers += self._numbers[: 16 * len(part)]
+        return answers
 
 
 @cache
