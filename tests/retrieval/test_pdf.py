@@ -114,6 +114,15 @@ def test_a_word_that_is_divided_between_lines_drawn_alone_is_one() -> None:
     assert text == "The light was inaugurated in 1874."
 
 
+def test_many_pages_are_read_in_order_and_each_hides_its_own_text() -> None:
+    pages = [
+        drawn(f"Lamp {number} was lit.") + drawn("Never lit.", y=500, before="1 g")
+        for number in range(20)
+    ]
+
+    assert read(pdf(*pages)).split("\n\n") == [f"Lamp {number} was lit." for number in range(20)]
+
+
 def test_a_layer_that_is_on_is_read() -> None:
     data = pdf(SEEN + in_layer(drawn("Painted in 1950.")), layers=ON, resources=LAYER)
     assert read(data) == "Lit in 1932.\nPainted in 1950."

@@ -170,7 +170,8 @@ class ReaderBox:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                # numpy would otherwise reserve memory for each core, which the limit would count
+                env={**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
             )
         except OSError as error:
             reason = f"cannot be read: no child process could be started ({error.strerror})"

@@ -1,8 +1,7 @@
 """Reads the text of a PDF with pdfium, which handles spaces and hyphens better than pypdf.
 
-The text is read page by page. Superscripts, columns and tables are recognised by the positions of
-words. The positions are read for a few words at a time, so reading takes little longer than
-pdfium's own extraction.
+Superscripts, columns and tables are recognised by the positions of words. The positions are read
+for a few words at a time, so reading takes little longer than pdfium's own extraction.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -23,6 +22,7 @@ from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
 from conflictscore.retrieval.reading.pdf_names import Names
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
+from conflictscore.retrieval.reading.pdf_pieces import PageGlyphs
 from conflictscore.retrieval.reading.pdf_runs import PageRuns, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
 from conflictscore.retrieval.reading.pdf_words import JOINER
@@ -47,6 +47,9 @@ _FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
 """Matches Arabic presentation forms: letters in the shape that they have at one place in a word."""
 _CODE = frozenset("&<>=\\$")
 """Characters before a word that show that the word is part of code."""
+_MOST_PAGES, _MOST_SIGNS = 8, 50_000
+"""Maximum number of pages that are open at once, to limit the memory. Fewer are open if they have
+more characters and objects than the second number."""
 _SAMPLE = 1_000
 """Number of characters that are cleaned first to find out whether a file has any text."""
 _LONGEST_VALUE = 100_000
@@ -116,8 +119,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     values: list[str] = []
     watermarks: list[str] = []
     drawn: list[list[_Picture]] = []
-    for page in file:
-        page_lines, marks, areas = _page_lines(page, sight, many)
+    for page, glyphs in _opened(file):
+        page_lines, marks, areas = _page_lines(page, glyphs, sight, many)
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
@@ -149,6 +152,23 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))
     return text, empty, notes
+
+
+def _opened(file: Any) -> Iterator[tuple[Any, PageGlyphs]]:
+    """Yield the pages of a file and their texts; several pages are opened at once.
+
+    This is faster than in turns, since the processor's caches then keep what pdfium needs, and
+    afterwards what Python needs.
+    """
+    batch: list[tuple[Any, PageGlyphs]] = []
+    size = 0
+    for page in file:
+        batch.append((page, glyphs := PageGlyphs(page)))
+        size += glyphs.count + calls().count_objects(ctypes.c_void_p(address(page.raw)))
+        if len(batch) == _MOST_PAGES or size > _MOST_SIGNS:
+            yield from batch
+            batch, size = [], 0
+    yield from batch
 
 
 def _is_dynamic_form(file: Any) -> bool:
@@ -243,14 +263,14 @@ def _last_word(text: str) -> str:
 
 
 def _page_lines(
-    page: Any, sight: Sight, many: ManyCalls
+    page: Any, glyphs: PageGlyphs, sight: Sight, many: ManyCalls
 ) -> tuple[list[PageLine], list[str], list[_Picture]]:
     """Return the visible lines of a page, its watermarks, and its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)
-    page_runs = [*PageRuns(page, sight.may_be_unseen, walls, many)]
+    page_runs = [*PageRuns(page, glyphs, sight.doubtful, walls, many)]
     if tables:
         # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]

@@ -5,7 +5,7 @@ Limits without a stated reason were chosen by hand.
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -14,6 +14,8 @@ from conflictscore.retrieval.reading.pdfium_calls import address, calls
 
 _TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
 """pdfium's codes for object types."""
+_NO_MODE = -1
+"""The rendering mode that pdfium returns for an object that is not a text."""
 _MOST_OBJECTS = 20_000
 """At most this many objects on a page are examined, to limit the time; chosen by hand."""
 _MOST_COVERS = 50
@@ -75,6 +77,8 @@ class PageObjects:
 
     Attributes:
         texts: The texts.
+        text_handles: The texts again, as objects that pdfium's functions take.
+        modes: The rendering modes of the texts.
         images: The areas of the images.
         covered: The texts that later objects may cover.
         vertical: The areas of straight vertical lines, as in a table.
@@ -93,8 +97,14 @@ class PageObjects:
         handle = ctypes.c_void_p(address(page.raw))
         count = min(self._calls.count_objects(handle), _MOST_OBJECTS)
         objects = [*map(self._calls.object, repeat(handle), range(count))]
-        kinds = [*map(self._calls.kind, objects)]
-        self.texts = [each for each, kind in zip(objects, kinds, strict=True) if kind == _TEXT]
+        self.text_handles = [*map(ctypes.c_void_p, objects)]
+        self.modes = [*map(self._calls.any_mode, self.text_handles)]
+        self.texts = objects
+        is_text = [mode != _NO_MODE for mode in self.modes]
+        if not all(is_text):
+            self.texts = [*compress(objects, is_text)]
+            self.text_handles = [*compress(self.text_handles, is_text)]
+            self.modes = [*compress(self.modes, is_text)]
         self.covered: set[int] = set()
         self.images: list[Area] = []
         self._checksums: dict[Area, int] = {}
@@ -105,9 +115,9 @@ class PageObjects:
         if len(self.texts) == count:
             return
         # later objects are painted over earlier ones
-        for each, kind in zip(reversed(objects), reversed(kinds), strict=True):
-            if covers or kind != _TEXT:
-                self._look_at(each, kind, covers)
+        for each, is_text_too in zip(reversed(objects), reversed(is_text), strict=True):
+            if covers or not is_text_too:
+                self._look_at(each, _TEXT if is_text_too else self._calls.kind(each), covers)
 
     def _look_at(self, each: int, kind: int, covers: list[Area]) -> None:
         """Record whether an object is an image, may be covered, or may cover other objects.

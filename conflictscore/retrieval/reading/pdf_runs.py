@@ -1,26 +1,23 @@
-"""Reads the runs of a PDF page: pieces of text on one line, with their positions.
-
-pdfium returns the whole text of a page at once. Positions are requested for a few words at a time.
-Requesting the position of each character would take ten times as long as pdfium's own extraction.
+"""Builds the runs of a PDF page: pieces of text on one line, with their positions.
 
 The limits in this module were chosen by hand. ``measurements.real_files`` shows their effect on
 real PDFs (docs/findings/reading.md).
 """
 
-import ctypes
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from itertools import repeat
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
-from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
+import numpy as np
 
-_LINE = re.compile(r"[^\r\n]+")
-# Up to three words. The position of these words is requested with one call.
-_WORDS = re.compile(r"\S+(?:[^\S\r\n]+\S+){0,2}")
+from conflictscore.retrieval.reading.pdf_pieces import PageGlyphs
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _WORD = re.compile(r"\S+")
 GAP = 1.0
 """Minimum white space in a line, relative to the font size, that may separate columns."""
@@ -38,25 +35,6 @@ _OVERLAP = 0.5
 a cell is too narrow for its text."""
 _SAME_LINE = 0.04
 """Maximum difference in height within a run, relative to the font size."""
-
-_Piece = tuple[int, int, int]
-"""The start and end of a few words in a page's text, and the address of the object that draws them.
-"""
-
-
-class _Line(NamedTuple):
-    """The pieces of a line and the origins of their first characters.
-
-    ``spaced`` says whether a space precedes the line; ``end_x`` and ``end_y`` are the origin of its
-    last character.
-    """
-
-    pieces: list[_Piece]
-    spaced: bool
-    xs: list[float]
-    ys: list[float]
-    end_x: float
-    end_y: float
 
 
 class TextRun(NamedTuple):
@@ -99,233 +77,196 @@ _NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
 class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
-    ``may_be_unseen`` is called for each object that draws text. If the function returns true, the
-    object's text becomes a separate run. ``walls`` gives the vertical table lines at a height,
-    which divide the text.
+    ``doubtful`` gives those objects among the ones that draw text that may be invisible. The text
+    of each becomes a separate run. ``walls`` gives the vertical table lines at a height, which
+    divide the text.
     """
 
     def __init__(
         self,
         page: Any,
-        may_be_unseen: Callable[[int], bool],
-        walls: Walls | None = None,
-        many: ManyCalls | None = None,
+        glyphs: PageGlyphs,
+        doubtful: Callable[[set[int]], set[int]],
+        walls: Walls | None,
+        many: ManyCalls,
     ) -> None:
-        self._text_page = page.get_textpage()
-        self._handle = ctypes.c_void_p(address(self._text_page.raw))
-        self._calls = calls()
-        self._may_be_unseen = may_be_unseen
+        """Read the positions of the page's pieces, all at once."""
+        self._glyphs = glyphs
+        self._text = self._glyphs.text
         self._walls = walls
         self._crop = page.get_cropbox()
-        self._many = many or ManyCalls()
-        place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
-        # a memoryview is faster to read than the array
-        self._place = memoryview(place).cast("B").cast("d")
-        x_address = ctypes.addressof(place)
-        self._place_pointers = ctypes.c_void_p(x_address), ctypes.c_void_p(x_address + 8)
-        self._box = memoryview(box).cast("B").cast("f")
-        self._box_pointer = ctypes.c_void_p(ctypes.addressof(box))
         self._usual = _USUAL
-
-    @cached_property
-    def text(self) -> str:
-        """Return the page's text, in which each character has the same index as in pdfium."""
-        count = self._text_page.count_chars()
-        buffer = (ctypes.c_char * (2 * count + 2))()
-        pointer = ctypes.c_void_p(ctypes.addressof(buffer))
-        units_written = self._calls.text(self._handle, 0, count, pointer)
-        text = str(memoryview(buffer)[: 2 * max(0, units_written - 1)], "utf-16-le", "replace")
-        if len(text) != count or "\ufffd" in text:
-            # the text has characters beyond Unicode's first plane, or pdfium has left some out
-            text = "".join(chr(self._calls.unicode(self._handle, place)) for place in range(count))
-        return with_known_signs(with_whole_words(text, self))
-
-    def is_inserted(self, place: int) -> bool:
-        """Whether pdfium inserted a character where the file has only a gap."""
-        return bool(self._calls.is_generated(self._handle, place))
-
-    def x(self, place: int) -> float:
-        """Return the horizontal position of a character."""
-        self._calls.origin(self._handle, place, *self._place_pointers)
-        x: float = self._place[0]
-        return x
+        self._pieces = pieces = self._glyphs.pieces()
+        self._starts, self._ends = pieces.starts.tolist(), pieces.ends.tolist()
+        self._owners = pieces.owners.tolist()
+        self._doubtful = doubtful({*self._owners})
+        firsts = pieces.firsts.tolist()
+        self._bounds = [*pairwise([*firsts, len(self._starts)])] if firsts else []
+        lasts = [self._ends[after - 1] - 1 for _, after in self._bounds]
+        origins = many.origins(self._glyphs.handle, self._starts + lasts)
+        self._origins = origins[: len(self._starts)]
+        # of the pieces, and of the last character of each line
+        self._xs, self._ys = origins[:, 0].tolist(), origins[:, 1].tolist()
+        self._word_starts = self._glyphs.words.starts.tolist()
+        self._word_ends = self._glyphs.words.ends.tolist()
+        self._x_by_place = dict(zip(self._starts, self._xs, strict=False))
+        boxes = many.boxes(self._glyphs.handle, lasts + [self._starts[first] for first in firsts])
+        self._rights = boxes[2 : 4 * len(lasts) : 4]
+        edges = zip(boxes[4 * len(lasts) + 1 :: 4], boxes[4 * len(lasts) + 3 :: 4], strict=True)
+        self._sizes = [abs(top - bottom) or 1.0 for top, bottom in edges]
 
     def __iter__(self) -> Iterator[TextRun]:
-        breaks = False
-        for line in self._lines():
-            yield from self._even_runs(line, breaks) or self._uneven_runs(line, breaks)
-            breaks = True
-
-    def _lines(self) -> Iterator[_Line]:
-        """Yield the lines of the page's text; all positions are read at once."""
-        text, handle, owner_of = self.text, repeat(self._handle), self._calls.owner
-        lines: list[list[tuple[int, int]]] = []
-        spaced: list[bool] = []
-        for line in _LINE.finditer(text):
-            start, end = line.span()
-            if words := [match.span() for match in _WORDS.finditer(text, start, end)]:
-                lines.append(words)
-                spaced.append(words[0][0] > start)
-        last_places = [words[-1][1] - 1 for words in lines]
-        first_owners = map(owner_of, handle, [words[0][0] for words in lines])
-        last_owners = map(owner_of, handle, last_places)
-        pieces_by_line: list[list[_Piece]] = [
-            [(start, end, owner) for start, end in words]
-            if owner == last_owner
-            else self._pieces(words, owner)
-            for words, owner, last_owner in zip(lines, first_owners, last_owners, strict=True)
-        ]
-        places = [start for pieces in pieces_by_line for start, _, _ in pieces]
-        origins = self._many.origins(self._handle, places + last_places)
-        xs, ys, place, last = origins[::2], origins[1::2], 0, len(places)
-        for pieces, is_spaced in zip(pieces_by_line, spaced, strict=True):
-            end = place + len(pieces)
-            yield _Line(pieces, is_spaced, xs[place:end], ys[place:end], xs[last], ys[last])
-            place, last = end, last + 1
-
-    def _pieces(self, words: list[tuple[int, int]], owner: int) -> list[_Piece]:
-        """Return the pieces of a line that several objects draw; ``owner`` draws its start."""
-        owner_of, handle = self._calls.owner, self._handle
-        pieces: list[_Piece] = []
-        for start, end in words:
-            if owner_of(handle, end - 1) == owner:
-                pieces.append((start, end, owner))
+        if not self._bounds:
+            return
+        is_even, ratios = self._even_lines(np.array(self._sizes))
+        for line, (first, after) in enumerate(self._bounds):
+            start, end = self._starts[first], self._ends[after - 1]
+            breaks, spaced = line > 0, start > 0 and self._text[start - 1] not in "\r\n"
+            if not is_even[line]:
+                yield from self._uneven_runs(first, after, breaks=breaks, spaced=spaced)
                 continue
-            for word in _WORD.finditer(self.text, start, end):
-                word_start, word_end = word.span()
-                owner = owner_of(handle, word_start)
-                if owner_of(handle, word_end - 1) == owner:
-                    pieces.append((word_start, word_end, owner))
-                else:
-                    pieces += self._parts(word_start, word_end)
-                    owner = pieces[-1][2]
-        return pieces
+            size, x, y = self._sizes[line], self._xs[first], self._ys[first]
+            slope, right = self._ys[len(self._starts) + line] - y, self._rights[line]
+            cuts = self._cuts(line, ratios)
+            if cuts or self._walls:
+                run = TextRun("", size, x, 0.0, y, 0, breaks, spaced, slope)
+                yield from self._divided(run, start, end, cuts)
+            else:
+                text = self._text[start:end]
+                yield TextRun(text, size, x, right, y, 0, breaks, spaced, slope)
 
-    def _parts(self, start: int, end: int) -> Iterator[_Piece]:
-        """Yield the parts of a word that different objects draw (for example 10 and 6 in 10^6)."""
-        owner_of, handle = self._calls.owner, self._handle
-        while True:
-            owner = owner_of(handle, start)
-            if end - start == 1 or owner_of(handle, end - 1) == owner:
-                yield start, end, owner
-                return
-            low, high = start, end - 1  # ``owner`` draws ``low``; another object draws ``high``
-            while high - low > 1:
-                middle = (low + high) // 2
-                if owner_of(handle, middle) == owner:
-                    low = middle
-                else:
-                    high = middle
-            yield start, high, owner
-            start = high
+    def _even_lines(self, sizes: "NDArray[np.float64]") -> tuple[list[bool], list[float]]:
+        """Return which lines are at one height and entirely visible, and the widths of pieces.
 
-    def _even_runs(self, line: _Line, breaks: bool) -> list[TextRun]:
-        """Return the runs of a line that is entirely visible and at one height; otherwise empty.
-
-        Most lines are like this; ``_uneven_runs`` would return the same runs more slowly.
+        Most lines are even; ``_uneven_runs`` would return the same runs more slowly. The width of a
+        piece is that of an average character, relative to the font size, measured up to the next
+        piece.
         """
-        pieces, spaced, xs, ys, end_x, end_y = line
-        start, last_end, last_owner = pieces[0]
-        x, y = xs[0], ys[0]
-        if not self._is_inside(x, y) or self._may_be_unseen(last_owner):
-            return []
-        size, last_start, usual = self.size(start), start, self._usual
-        if not y - _SAME_LINE * size < min(ys) <= max(ys) < y + _SAME_LINE * size:
-            return []
-        cuts: list[int] = []
-        for (piece_start, piece_end, owner), next_x in zip(pieces[1:], xs[1:], strict=True):
-            step, x = next_x - x, next_x
-            if (
-                step < 0
-                or (owner != last_owner and self._may_be_unseen(owner))
-                or (piece_start == last_end and self._is_apart(last_end, piece_start, x, size))
+        starts, ends, _, firsts = self._pieces
+        count = len(starts)
+        xs, ys = self._origins.T
+        steps = xs[1:] - xs[:-1]
+        begins = np.zeros(count, bool)
+        begins[firsts] = True
+        lines = begins.cumsum() - 1
+        sizes_by_piece = sizes[lines[1:]]
+        ratios = steps / ((starts[1:] - starts[:-1]) * sizes_by_piece)
+        goes_on = ~begins[1:]
+        heights, margin = ys[firsts], _SAME_LINE * sizes
+        left, bottom, right, top = self._crop
+        is_even = (
+            (heights - margin < np.minimum.reduceat(ys, firsts))
+            & (np.maximum.reduceat(ys, firsts) < heights + margin)
+            & (left - 1 <= xs[firsts])
+            & (xs[_lasts(firsts, count)] <= right + 1)
+            & (bottom - 1 <= heights)
+            & (heights <= top + 1)
+        )
+        is_even[lines[1:][goes_on & (steps < 0)]] = False
+        if self._doubtful:
+            is_doubtful = [owner in self._doubtful for owner in self._owners]
+            is_even[lines[is_doubtful]] = False
+        touching = (goes_on & (starts[1:] == ends[:-1])).nonzero()[0]
+        for before, line in zip(touching.tolist(), lines[touching].tolist(), strict=True):
+            if is_even[line] and self._is_apart(
+                self._ends[before], self._starts[before + 1], self._xs[before + 1], sizes[line]
             ):
-                self._usual = usual
-                return []
-            ratio = step / ((piece_start - last_start) * size)
-            if ratio > _WIDER * self._usual:
-                cuts += self._gaps(last_start, piece_end, size)
-            elif ratio > _USUAL / 2:
-                self._usual += _LEARNT * (ratio - self._usual)
-            last_start, last_end, last_owner = piece_start, piece_end, owner
-        if x > self._crop[2] + 1:
-            self._usual = usual
-            return []
-        if self._is_wide(end_x - x, last_end - last_start - 1, size):
-            cuts += self._gaps(last_start, last_end, size)
-        first = TextRun("", size, xs[0], 0.0, y, 0, breaks, spaced, end_y - y)
-        return self._divided(first, start, last_end, cuts)
+                is_even[line] = False
+        return is_even.tolist(), ratios.tolist()
 
-    def _uneven_runs(self, line: _Line, breaks: bool) -> Iterator[TextRun]:
+    def _cuts(self, line: int, ratios: Sequence[float]) -> list[int]:
+        """Return the places of an even line that follow wide white space."""
+        (first, after), size = self._bounds[line], self._sizes[line]
+        cuts: list[int] = []
+        usual, limit = self._usual, _WIDER * self._usual
+        for number in range(first, after - 1):
+            ratio = ratios[number]
+            if ratio > limit:
+                self._usual = usual
+                cuts += self._gaps(self._starts[number], self._ends[number + 1], size)
+                usual = self._usual
+                limit = _WIDER * usual
+            elif ratio > _USUAL / 2:
+                usual += _LEARNT * (ratio - usual)
+                limit = _WIDER * usual
+        self._usual = usual
+        start, end = self._starts[after - 1], self._ends[after - 1]
+        step = self._xs[len(self._starts) + line] - self._xs[after - 1]
+        if self._is_wide(step, end - start - 1, size):
+            cuts += self._gaps(start, end, size)
+        return cuts
+
+    def _uneven_runs(
+        self, start: int, end: int, *, breaks: bool, spaced: bool
+    ) -> Iterator[TextRun]:
         """Yield the runs of a line, which are adjacent pieces at the same height."""
-        may_be_unseen, spaced = self._may_be_unseen, line.spaced
-        run: list[_Piece] = []
+        run: list[int] = []
         first = _NO_RUN
         last_owner, doubtful = -1, False
         before = 0.0
         cuts: list[int] = []
-        for piece, x, y in zip(line.pieces, line.xs, line.ys, strict=True):
-            start, _, owner = piece
+        for number in range(start, end):
+            place, owner = self._starts[number], self._owners[number]
+            x, y = self._xs[number], self._ys[number]
             if owner != last_owner:
-                last_owner, doubtful = owner, may_be_unseen(owner)
+                last_owner, doubtful = owner, owner in self._doubtful
             inside = self._is_inside(x, y)
             own = owner * doubtful
             if run:
-                last_start, last_end, _ = run[-1]
+                last_start, last_end = self._starts[number - 1], self._ends[number - 1]
                 is_level = -_SAME_LINE < (y - first.y) / first.size < _SAME_LINE
                 overlaps = is_level and x - before > GAP * first.size
-                is_apart = self._is_apart(last_end, start, x, first.size, overlaps=overlaps)
+                is_apart = self._is_apart(last_end, place, x, first.size, overlaps=overlaps)
                 if not inside or own != first.owner or not is_level or is_apart:
                     yield from self._split(first, run, cuts)
-                    breaks, spaced = False, start > last_end or is_apart
+                    breaks, spaced = False, place > last_end or is_apart
                     run, cuts = [], []
-                elif self._is_wide(x - before, start - last_start, first.size):
-                    cuts += self._gaps(last_start, piece[1], first.size)
+                elif self._is_wide(x - before, place - last_start, first.size):
+                    cuts += self._gaps(last_start, self._ends[number], first.size)
             if not inside:
                 spaced = True
                 continue
             if not run:
-                first = TextRun("", self.size(start), x, 0.0, y, own, breaks, spaced, 0.0)
-            run.append(piece)
+                size = self._glyphs.size(place)
+                first = TextRun("", size, x, 0.0, y, own, breaks, spaced, 0.0)
+            run.append(number)
             before = x
         if run:
             yield from self._split(first, run, cuts)
 
-    def _split(self, first: TextRun, pieces: list[_Piece], cuts: list[int]) -> list[TextRun]:
+    def _split(self, first: TextRun, pieces: list[int], cuts: list[int]) -> Iterator[TextRun]:
         """Return one run, or several if the pieces contain wide white space."""
-        start, (last_start, end, _) = pieces[0][0], pieces[-1]
-        x = first.x
-        if len(pieces) > 1:
-            x = self.x(last_start)
-        self.x(end - 1)
-        last_x, last_y = self._place
-        if self._is_wide(last_x - x, end - last_start - 1, first.size):
+        start, last_start, end = (
+            self._starts[pieces[0]],
+            self._starts[pieces[-1]],
+            self._ends[pieces[-1]],
+        )
+        last_x, last_y = self._glyphs.origin(end - 1)
+        if self._is_wide(last_x - self._xs[pieces[-1]], end - last_start - 1, first.size):
             cuts = [*cuts, *self._gaps(last_start, end, first.size)]
         return self._divided(first._replace(slope=last_y - first.y), start, end, cuts)
 
-    def _divided(self, run: TextRun, start: int, end: int, cuts: list[int]) -> list[TextRun]:
+    def _divided(self, run: TextRun, start: int, end: int, cuts: list[int]) -> Iterator[TextRun]:
         """Divide the text between two positions at the cuts; ``run`` is the first new run."""
         _, size, x, _, y, owner, breaks, spaced, slope = run
-        runs: list[TextRun] = []
         if self._walls and (walls := self._walls(y)):
             cuts = sorted({*cuts, *self._cuts_at_walls(walls, start, end)})
         for cut in dict.fromkeys(cuts):
-            text = self.text[start:cut].rstrip()
-            right = self.right(start + len(text))
-            runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0))
-            x, start, breaks, spaced = self.x(cut), cut, False, True
-        text, right = self.text[start:end], self.right(end)
-        runs.append(TextRun(text, size, x, right, y, owner, breaks, spaced, slope))
-        return runs
+            text = self._text[start:cut].rstrip()
+            right = self._glyphs.right(start + len(text))
+            yield TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0)
+            x, start, breaks, spaced = self._glyphs.x(cut), cut, False, True
+        text, right = self._text[start:end], self._glyphs.right(end)
+        yield TextRun(text, size, x, right, y, owner, breaks, spaced, slope)
 
     def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
         """Yield the positions of words that a table line separates from the previous word."""
         right: float | None = None
-        for word in _WORD.finditer(self.text, start, end):
-            x = self.x(word.start())
+        for word in _WORD.finditer(self._text, start, end):
+            x = self._glyphs.x(word.start())
             if right is not None and divides(walls, right, x):
                 yield word.start()
-            right = self.right(word.end())
+            right = self._glyphs.right(word.end())
 
     def _is_inside(self, x: float, y: float) -> bool:
         """Whether a point lies within the page's crop box."""
@@ -340,9 +281,11 @@ class PageRuns:
         pdfium sometimes omits the space between two objects. If ``overlaps`` is True, text that is
         drawn over the end of the preceding text also counts as a separate word.
         """
-        if last_end != place or not (self.text[place - 1].isalnum() and self.text[place].isalnum()):
+        if last_end != place or not (
+            self._text[place - 1].isalnum() and self._text[place].isalnum()
+        ):
             return False
-        gap = x - self.right(place)
+        gap = x - self._glyphs.right(place)
         return SPACE * size < gap <= GAP * size or (overlaps and gap < -_OVERLAP * size)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
@@ -355,35 +298,31 @@ class PageRuns:
 
     def _gaps(self, start: int, end: int, size: float) -> list[int]:
         """Return the positions of words that follow wide white space."""
-        origin, handle, to_x, to_y = (self._calls.origin, self._handle, *self._place_pointers)
         cuts: list[int] = []
-        before_start = before_end = -1
-        before_x, width, most = 0.0, _WIDER * self._usual * size, GAP * size
-        for word in _WORD.finditer(self.text, start, end):
-            word_start, word_end = word.span()
-            origin(handle, word_start, to_x, to_y)
-            x = self._place[0]
+        limit, most, glyphs = _WIDER * self._usual * size, GAP * size, self._glyphs
+        number = bisect_right(self._word_starts, start) - 1
+        last = bisect_left(self._word_starts, end)
+        before, before_end, before_x = start, self._word_ends[number], self._x_by_place[start]
+        for place in self._word_starts[number + 1 : last]:
+            number += 1
+            x = self._x_by_place.get(place)
+            if x is None:
+                x = self._x_by_place[place] = glyphs.x(place)
             if (
-                before_end > 0
-                and not 0 <= x - before_x <= width * (before_end - before_start) + most / 2
-                and not 0 <= x - self.right(before_end) <= most
+                not 0 <= x - before_x <= limit * (before_end - before) + most / 2
+                and not 0 <= x - glyphs.right(before_end) <= most
             ):
-                cuts.append(word_start)
-            before_start, before_end, before_x = word_start, word_end, x
+                cuts.append(place)
+            before, before_end, before_x = place, self._word_ends[number], x
         # Wide words without a gap show that the average is too low. The average therefore moves
         # slowly towards twice the usual width, and never beyond that.
         if not cuts and end - start > 1:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts
 
-    def right(self, end: int) -> float:
-        """Return the right end of the character before a position."""
-        self._calls.box(self._handle, end - 1, self._box_pointer)
-        right: float = self._box[2]
-        return right
 
-    def size(self, place: int) -> float:
-        """Return the height of a character's line."""
-        self._calls.box(self._handle, place, self._box_pointer)
-        _, top, _, bottom = self._box
-        return abs(top - bottom) or 1.0
+def _lasts(firsts: "NDArray[np.intp]", count: int) -> "NDArray[np.intp]":
+    """Return the last piece of each line, from the first ones and the number of all pieces."""
+    lasts = np.empty_like(firsts)
+    lasts[:-1], lasts[-1] = firsts[1:] - 1, count - 1
+    return lasts

@@ -78,7 +78,8 @@ class Sight:
         self._has_layers = has_layers
         self._seconds = _SECONDS
         self.unsure = 0
-        self._doubtful: dict[int, bool] = {}
+        self._clear: set[int] = set()
+        self._covered: set[int] = set()
         self._colour = (ctypes.c_uint * 4)()
         self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
         self._floats = (ctypes.c_float * 4)()
@@ -86,43 +87,39 @@ class Sight:
 
     def look_at(self, objects: PageObjects) -> None:
         """Examine all texts of the next page at once, which is faster than one by one."""
-        texts = objects.texts
-        modes, clips, blocks = self._properties(texts)
+        texts, modes = objects.texts, objects.modes
+        clips, blocks = self._properties(objects.text_handles)
         usual_blocks = {*blocks}
         dark = {block for block in usual_blocks if not _is_light(*memoryview(block).cast("I"))}
-        if dark == usual_blocks and _UNPAINTED.isdisjoint(modes) and max(clips, default=0) <= 0:
-            self._doubtful = dict.fromkeys(texts, False)
+        self._covered = objects.covered
+        if self._has_layers:
+            self._clear = set()
+        elif dark == usual_blocks and _UNPAINTED.isdisjoint(modes) and max(clips, default=0) <= 0:
+            self._clear = {*texts} - objects.covered
         else:
-            self._doubtful = {
-                text: False
+            self._clear = {
+                text
                 for text, mode, clip, block in zip(texts, modes, clips, blocks, strict=True)
                 if mode not in _UNPAINTED and clip <= 0 and block in dark
-            }
-        if self._has_layers:
-            self._doubtful = dict.fromkeys(texts, True)
-        self._doubtful |= dict.fromkeys(objects.covered, True)
+            } - objects.covered
 
-    def _properties(self, texts: Sequence[int]) -> tuple[list[int], list[int], list[bytes]]:
-        """Return the rendering modes of texts, their numbers of clips, and their colours."""
-        objects = [*map(ctypes.c_void_p, texts)]
-        numbers = self._many.colours(objects)
-        modes = [*map(self._calls.any_mode, objects)]
-        clips = [*map(self._calls.any_clip_paths, map(self._calls.any_clip, objects))]
+    def _properties(self, texts: Sequence[ctypes.c_void_p]) -> tuple[list[int], list[bytes]]:
+        """Return the numbers of texts' clips, and their colours."""
+        numbers = self._many.colours(texts)
+        clips = [*map(self._calls.any_clip_paths, map(self._calls.any_clip, texts))]
         if numbers == numbers[:16] * len(texts):
-            return modes, clips, [numbers[:16]] * len(texts)
-        return modes, clips, [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
+            return clips, [numbers[:16]] * len(texts)
+        return clips, [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
 
-    def may_be_unseen(self, owner: int) -> bool:
-        """Whether a text object has properties that may make it invisible.
+    def doubtful(self, owners: set[int]) -> set[int]:
+        """Return the text objects that have properties that may make them invisible.
 
-        ``owner`` is the object's address, or 0 for text that no object draws, such as spaces that
-        pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers all
-        text is doubtful.
+        ``owners`` are the objects' addresses, and 0 for text that no object draws, such as spaces
+        that pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers
+        all text is doubtful.
         """
-        doubtful = self._doubtful.get(owner)
-        if doubtful is None:
-            doubtful = self._doubtful[owner] = owner != 0 and self._is_doubtful(owner)
-        return doubtful
+        unclear = owners.difference(self._clear, (0,))
+        return {owner for owner in unclear if owner in self._covered or self._is_doubtful(owner)}
 
     def _is_doubtful(self, owner: int) -> bool:
         if self._has_layers or self._calls.mode(owner) in _UNPAINTED:

@@ -11,7 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import repeat
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _Subject = TypeVar("_Subject")
 _ADDRESS, _INT, _UNSIGNED = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
@@ -94,13 +98,26 @@ class ManyCalls:
             for quarter in range(4)
         ]
 
-    def origins(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> list[float]:
-        """Return the origins of the characters at these places: x and y in turn."""
+    def origins(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> "NDArray[np.float64]":
+        """Return the origins of the characters at these places, as rows of x and y."""
+        import numpy as np
+
         pointers = self._firsts, self._seconds
         answers = self._answers(
             places, lambda part: map(calls().origin, repeat(text_page), part, *pointers)
         )
-        return memoryview(answers).cast("d").tolist()
+        return np.frombuffer(answers, np.float64).reshape(-1, 2)
+
+    def boxes(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> list[float]:
+        """Return the boxes of the characters at these places: left, top, right and bottom."""
+        import numpy as np
+
+        pointers = self._quarters[0]
+        answers = self._answers(
+            places, lambda part: map(calls().box, repeat(text_page), part, pointers)
+        )
+        boxes: list[float] = np.frombuffer(answers, np.float32).tolist()
+        return boxes
 
     def colours(self, objects: Sequence[ctypes.c_void_p]) -> bytes:
         """Return the fill colours of objects, each as red, green, blue and opacity of 4 bytes."""
