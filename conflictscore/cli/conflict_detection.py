@@ -118,6 +118,9 @@ def conflict_detection(
         raise InputError(f"--out: {out} was not written by this version; choose another name")
     if picture and picture.suffix not in (".svg", ".png"):
         raise InputError(f"--picture: {picture} must end in .svg or .png")
+    for name, path in (("--out", out), ("--picture", picture)):
+        if path and not path.parent.is_dir():  # otherwise found only when all pairs are judged
+            raise InputError(f"{name}: {path} is in a folder that does not exist")
     groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(

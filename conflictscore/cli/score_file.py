@@ -179,15 +179,18 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
     from conflictscore.reporting.displays import ItemProgress
     from conflictscore.scoring_files.engine import default_concurrency
     from conflictscore.scoring_files.file_run import ascore_file
+    from conflictscore.scoring_files.output import check_output
 
+    # before the judge is opened, which may take minutes if it must be downloaded
+    check_output(out, source)
+    if settings["workers"] and settings["engine"] != "ray":
+        raise InputError(
+            "--workers needs --engine ray; use --concurrency to score more rows at the same time"
+        )
     options = judging(settings)
     options["model"] = chosen_spec(options)  # every worker must open the same model
     context = open_context(options, min_coverage=None)
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
-    if engine is None and settings["workers"]:
-        raise InputError(
-            "--workers needs --engine ray; use --concurrency to score more rows at the same time"
-        )
     at_once, again = settings["concurrency"], settings["retry_failed"]
     console = Console(stderr=True, highlight=False)
     with ItemProgress(console, "scoring", "rows", visible=not settings["quiet"]) as progress:

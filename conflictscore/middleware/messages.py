@@ -5,10 +5,11 @@ Limits without a stated reason were chosen by hand.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
@@ -228,7 +229,7 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
     text are returned.
     """
     if isinstance(message.content, list):
-        return {str(block.get("type")) for block in message.content if isinstance(block, dict)}
+        return {_kind_of(block) for block in message.content if isinstance(block, dict)}
     data = None
     if message.content.startswith("["):
         with suppress(ValueError, RecursionError):  # a text in brackets need not be JSON
@@ -283,7 +284,12 @@ def _attached_to(message: BaseMessage) -> list[str]:
     if not isinstance(message, HumanMessage) or isinstance(message.content, str):
         return []
     blocks = [block for block in message.content if not isinstance(block, str)]
-    return [str(block.get("type")) for block in blocks if block.get("type") != "text"]
+    return [_kind_of(block) for block in blocks if block.get("type") != "text"]
+
+
+def _kind_of(block: Mapping[str, Any]) -> str:
+    """Return the type of a content block, as a noun for notes."""
+    return str(block.get("type") or "a block without a type")
 
 
 def _is_text(message: BaseMessage) -> bool:

@@ -87,7 +87,8 @@ def read_runs(path: Path) -> list[LoggedRun]:
             *(_kept_entries(path) if is_database else stored_lines(path))
         ]
     except DATABASE_FAILURES as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({reason})") from None
     if not lines:
         raise InputError(f"{path}: it contains no run; give a file written by --log or --runs-file")
     return [logged_run(_entry(text, where), where) for where, text in lines]

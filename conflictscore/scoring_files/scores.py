@@ -108,8 +108,8 @@ def score(
             range.
         ConfigurationError: A model, key, prompt folder or labeler is missing or wrong.
     """
+    states = _states(answers, contexts, concurrency)
     context = run_context(judge, **settings)
-    states = _states(answers, contexts)
     return run_for_sync_caller(_scored(context, states, concurrency, progress=progress))
 
 
@@ -124,8 +124,9 @@ async def ascore(
     **settings: Unpack[ScoringOptions],
 ) -> Scores:
     """Score existing answers asynchronously; see :func:`score`."""
+    states = _states(answers, contexts, concurrency)
     context = run_context(judge, **settings)
-    return await _scored(context, _states(answers, contexts), concurrency, progress=progress)
+    return await _scored(context, states, concurrency, progress=progress)
 
 
 @explicit_kwargs(ScoringOptions)
@@ -229,7 +230,12 @@ def _values(column: Any) -> Iterator[Any]:
         yield cell
 
 
-def _states(answers: str | Iterable[str], contexts: Iterable[Any]) -> list[RagState]:
+def _states(
+    answers: str | Iterable[str], contexts: Iterable[Any], concurrency: int | None
+) -> list[RagState]:
+    """Check the arguments before a model is opened, and return the input of each run."""
+    if concurrency is not None and concurrency < 1:
+        raise InputError(f"concurrency is {concurrency}; give at least 1")
     if isinstance(answers, str):
         answers, contexts = [answers], [contexts]
     texts, document_lists = list(answers), list(contexts)
@@ -255,8 +261,6 @@ def _documents(row_documents: Any) -> Sequence[DocumentLike]:
 async def _scored(
     context: RunContext, states: Sequence[RagState], concurrency: int | None, *, progress: bool
 ) -> Scores:
-    if concurrency is not None and concurrency < 1:
-        raise InputError(f"concurrency is {concurrency}; give at least 1")
     runs: dict[int, Run] = {}
     failures = 0
     with CountBar(Console(stderr=True, quiet=not progress), "scoring", "answers") as bar:

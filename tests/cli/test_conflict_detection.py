@@ -197,6 +197,8 @@ def test_the_papers_figures_stand_below_those_of_its_sets(run: Run, piers: str) 
         ),
         (["--data", "contraqa:lamps_groups.jsonl"], "corpus.json: cannot be read"),
         (["--data", "lamps_groups.jsonl", "--picture", "x.pdf"], "must end in .svg or .png"),
+        (["--data", "lamps_groups.jsonl", "--picture", "no/x.svg"], "--picture: no/x.svg is in a"),
+        (["--data", "lamps_groups.jsonl", "--out", "no/x.jsonl"], "folder that does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line_and_costs_nothing(

@@ -283,6 +283,19 @@ def test_a_block_without_text_is_named_even_if_its_list_is_written_as_json(
     assert all(block["type"] in gap.note for gap in gaps)
 
 
+def test_a_block_without_a_type_is_named_as_such() -> None:
+    block: Any = {"value": "1874"}
+    messages = [
+        HumanMessage([block, {"type": "text", "text": "When was the lamp lit?"}]),
+        ToolMessage([block], name="search", tool_call_id="1"),
+    ]
+    question = asked_in(messages)
+
+    [gap] = question.left_out
+    assert gap.note.startswith("search returned a block without a type, which is not read")
+    assert question.attached == ("a block without a type",)
+
+
 @pytest.mark.parametrize(
     ("tool", "is_named"), [("write_todos", False), ("update_report", True), ("ask_expert", True)]
 )

@@ -93,6 +93,23 @@ def test_workers_belong_to_ray_alone(tmp_path: Path) -> None:
     assert "--workers needs --engine ray" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--out", "out.csv"], "must end in .jsonl or .parquet"),
+        (["--out", "out.jsonl", "--workers", "2"], "--workers needs --engine ray"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_a_model_is_opened(
+    tmp_path: Path, more: list[str], why: str
+) -> None:
+    source = write_lines(tmp_path / "in.jsonl", [answer_row(1)])
+    result = CliRunner().invoke(
+        main, ["score-file", str(source), "--model", "local:none.gguf", *more]
+    )
+    assert (result.exit_code, why in result.stderr) == (2, True)
+
+
 def test_two_columns_of_one_name_are_refused_since_one_would_be_lost(tmp_path: Path) -> None:
     columns = [pa.array(["a"]), pa.array([["d"]]), pa.array([1]), pa.array([2])]
     names = ["answer", "documents", "mine", "mine"]

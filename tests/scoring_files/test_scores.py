@@ -117,6 +117,9 @@ def test_columns_of_other_names_are_named() -> None:
             "the numbers of answers (2) and lists of documents (1) differ",
         ),
         (lambda: score(ANSWERS, CONTEXTS, InstantModel(), concurrency=0), "concurrency is 0"),
+        # before a model is opened, which may have to be downloaded
+        (lambda: score(ANSWERS, [["a"]], "local:none.gguf"), "the numbers of answers (2)"),
+        (lambda: score([], [], "local:none.gguf", concurrency=0), "concurrency is 0"),
         (
             lambda: score_frame({"reply": ANSWERS}, InstantModel()),
             "the frame has no field answer; it has reply",
