@@ -114,13 +114,7 @@ def conflict_detection(
     from conflictscore.reporting.displays import ItemProgress
 
     require_statistics()
-    if out and not _is_ours(out):
-        raise InputError(f"--out: {out} was not written by this version; choose another name")
-    if picture and picture.suffix not in (".svg", ".png"):
-        raise InputError(f"--picture: {picture} must end in .svg or .png")
-    for name, path in (("--out", out), ("--picture", picture)):
-        if path and not path.parent.is_dir():  # otherwise found only when all pairs are judged
-            raise InputError(f"{name}: {path} is in a folder that does not exist")
+    _check_outputs(out, picture)
     groups = _chosen_groups(data, sample, seed, paper_counts=paper_counts)
     if write_claims and not any(group.question for group in groups):
         raise InputError(
@@ -155,6 +149,17 @@ def conflict_detection(
         click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
     else:
         print_detection(figures, Console(highlight=False, markup=False, emoji=False))
+
+
+def _check_outputs(out: Path | None, picture: Path | None) -> None:
+    """Refuse outputs that cannot be written, before any pair is judged."""
+    if out and not _is_ours(out):
+        raise InputError(f"--out: {out} was not written by this version; choose another name")
+    if picture and picture.suffix not in (".svg", ".png"):
+        raise InputError(f"--picture: {picture} must end in .svg or .png")
+    for name, path in (("--out", out), ("--picture", picture)):
+        if path and not path.parent.is_dir():
+            raise InputError(f"{name}: {path} is in a folder that does not exist")
 
 
 def _chosen_groups(
