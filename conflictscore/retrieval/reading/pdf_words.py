@@ -6,14 +6,21 @@ hand.
 """
 
 import re
+from itertools import pairwise
 from statistics import median
 from typing import Protocol
 
 _RIGHT_TO_LEFT = re.compile(
-    "[\u0590-\u065f\u066a-\u06ef\u06fa-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}"
+    "[\u0590-\u065f\u066a-\u06ef\u06fa-\u07bf\u08a0-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}"
 )
-"""Matches words in Hebrew and Arabic letters."""
-_MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670]+)(.)")
+"""Matches words in Hebrew, Arabic, Syriac and Thaana letters."""
+_RIGHT_TO_LEFT_SIGN = re.compile("[\u0590-\u07bf\u08a0-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_WORD = re.compile(r"\S+")
+_FROM_LEFT = re.compile(
+    r"(?<!\S)[A-Za-z0-9][A-Za-z0-9.'&/-]{0,60}(?: [A-Za-z0-9][A-Za-z0-9.'&/-]{0,60}){1,40}(?!\S)"
+)
+"""Matches words and numbers that are read from left to right."""
+_MARKS = re.compile("([\u0591-\u05bd\u064b-\u0652\u0670\u0730-\u074a]+)(.)")
 """Matches vowel signs and the letter after them."""
 # At least six letters with a space after each: "S U M M A R Y".
 _SPACED_LETTERS = re.compile(r"(?<!\S)(?:[^\W\d_] ){5,200}[^\W\d_](?!\S)")
@@ -33,9 +40,9 @@ _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""
 JOINER = "\u2060"
 """Takes the place of a removed space, so that the length of the text is unchanged."""
-_FARTHEST, _WIDER = 1.0, 0.14
-"""Maximum distance between letters of a word, and minimum additional distance between two words,
-both relative to the font size."""
+_FARTHEST, _WIDER, _BETWEEN_WORDS = 1.0, 0.14, 0.7
+"""Maximum distance between letters of a word, minimum additional distance between two words, and
+maximum distance between two words of a phrase, relative to the font size."""
 
 
 class Glyphs(Protocol):
@@ -69,14 +76,38 @@ def with_whole_words(text: str, glyphs: Glyphs) -> str:
             return word[0]
         return _MARKS.sub(r"\2\1", word[0][::-1])
 
+    def read_from_left(words: re.Match[str]) -> str:
+        beside = (
+            text[max(0, words.start() - 2) : words.start()] + text[words.end() : words.end() + 2]
+        )
+        if _RIGHT_TO_LEFT_SIGN.search(beside) and _are_reversed(words[0], words.start(), glyphs):
+            return " ".join(words[0].split(" ")[::-1])
+        return words[0]
+
     def closed_up(letters: re.Match[str]) -> str:
         return _closed_up(letters[0], letters.start(), glyphs)
 
     if not text.isascii():
         text = _RIGHT_TO_LEFT.sub(read_from_right, text)
+        text = _FROM_LEFT.sub(read_from_left, text)
     if _FOUR_LETTERS.search(text):
         text = _SPACED_LETTERS.sub(closed_up, text)
     return text
+
+
+def _are_reversed(words: str, start: int, glyphs: Glyphs) -> bool:
+    """Whether each word of a phrase stands directly to the left of the word before it.
+
+    The cells of a table are farther apart, and numbers alone may be cells.
+    """
+    if words.replace(" ", "").isdigit():
+        return False
+    places = [(start + match.start(), start + match.end()) for match in _WORD.finditer(words)]
+    farthest = _BETWEEN_WORDS * glyphs.size(start)
+    return all(
+        0 <= glyphs.x(first) - glyphs.right(second_end) < farthest
+        for (first, _), (_, second_end) in pairwise(places)
+    )
 
 
 def with_known_signs(text: str) -> str:
