@@ -179,6 +179,22 @@ def test_each_cell_of_the_guide_s_table_holds(aspect: str, ending: str) -> None:
     assert [note.kind for note in notes] == ([case.note] if case.note else [])
 
 
+SECTION = "<w:sectPr><w:headerReference r:id='header1'/></w:sectPr>"
+REPEATED = {
+    ".pdf": pdf(page(1, "The lamp was lit", "on 19"), page(2, "March 1932", "by Poe")),
+    ".docx": docx(
+        p(f"<w:pPr>{SECTION}</w:pPr>", run("a")) + p(run("b")) + SECTION, header1=p(run("Log"))
+    ),
+    ".rtf": rtf(r"{\header Log\par}a\par\sect\sectd{\header Log\par}b"),
+}
+
+
+@pytest.mark.parametrize("ending", REPEATED)
+def test_a_header_of_several_pages_is_read_once(ending: str) -> None:
+    (document,), _ = read_file(REPEATED[ending], ending, f"a{ending}")
+    assert document.text.count("Log") == 1
+
+
 def test_the_guide_s_table_has_these_cells() -> None:
     shown = set()
     endings: list[str] = []
