@@ -23,6 +23,7 @@ from conflictscore.answering.claim_order import is_jumbled
 from conflictscore.answering.claim_places import Placed, place_order, placed_claims, untranslated
 from conflictscore.answering.claim_repairs import (
     sentences_as_claims,
+    sole_statement,
     stands_alone,
     with_uncovered_sentences,
     without_idle_claims,
@@ -201,8 +202,11 @@ class _Asking:
 
         If ``by_model`` is true, the model names the place of each claim. Some small models cannot
         keep to that format; they are then asked for the claims only. If the model does not name the
-        place of a claim, the claim is located by comparing words.
+        place of a claim, the claim is located by comparing words. An embedded model is not asked
+        about an answer that is one plain sentence.
         """
+        if self.judge.model.is_local and (statement := sole_statement(self.answer)):
+            return [statement]
         if by_model:
             form = self.judge.prompts.render("decompose_places")
             # a model that cannot keep to the longer form may manage a plain list

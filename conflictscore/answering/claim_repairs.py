@@ -6,6 +6,7 @@ out. A sentence that no claim covers afterwards becomes a claim, word for word. 
 make several statements, but at least it is checked, whereas text without a claim is not.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from conflictscore.answering.claim_coverage import UnclaimedPart, claims_beyond
@@ -21,6 +22,18 @@ _NEEDS_CONTEXT = word_set(
     er sie es dieser diese dieses dies dort il elle ils elles ce cela ça él ella ellos esto eso lui
     lei loro esso questo questa"""
 )
+# Marks and words that may join several statements in a sentence. A sentence with "that" or "since"
+# may also make only one, but then the model is asked.
+_JOINTS = re.compile(
+    r"(?!(?<=\d)[,:]\d)[,;:()\[\]\u2013\u2014?\uff0c\u3001\uff1b\uff1a\uff08\uff1f\u060c\u061b]"
+)
+_JOINTS_IN_WORDS = word_set(
+    """and or but nor so if when while whereas because since although though that which who whom
+    whose where und oder aber denn weil wenn da dass obwohl sowie et ou mais donc car si que qui
+    dont y o e u pero porque aunque ma che perché se quando en of maar omdat als dat och eller
+    men"""
+)
+_MOST_WORDS = 25  # A longer sentence seldom makes a single statement.
 _FIRST_CHARS = 40  # Enough for the first word.
 # Full stops and exclamation marks, also Chinese, Hindi and Urdu ones; a question states nothing.
 _FULL_STOPS = (".", "!", "\u3002", "\u0964", "\u06d4", "\uff01")
@@ -76,6 +89,20 @@ def sentences_as_claims(answer: str) -> list[Placed]:
 def _sentences_among(answer: str, spans: Iterable[tuple[int, int]]) -> list[Placed]:
     texts = [(answer[slice(*span)].strip(), span) for span in spans]
     return [(text, span) for text, span in texts if stands_alone(text, answer)]
+
+
+def sole_statement(answer: str) -> Placed | None:
+    """Return an answer that is one plain sentence as its only claim; None for any other answer.
+
+    A small model only repeats such a sentence, or rewords it and loses words.
+    """
+    places = [(part.start, part.end) for part in passages(answer)]
+    sentences = _sentences_among(answer, places) if len(places) == 1 else []
+    if not sentences or sentences[0][0] != answer.strip():
+        return None
+    words = words_in(answer)
+    is_joined = _JOINTS.search(answer) or not _JOINTS_IN_WORDS.isdisjoint(words)
+    return sentences[0] if not is_joined and len(words) <= _MOST_WORDS else None
 
 
 def stands_alone(text: str, answer: str = "") -> bool:

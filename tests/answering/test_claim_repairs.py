@@ -52,6 +52,39 @@ async def test_an_embedded_model_covers_each_sentence_once(
     assert split.gaps == ()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        LAUNCHED,
+        "The first bus on Sundays leaves Stavely station at 7:42.",
+        "Der Brandauer Tunnel ist 2,8 Kilometer lang.",
+    ],
+)
+async def test_an_embedded_model_is_not_asked_about_one_plain_sentence(answer: str) -> None:
+    split = await claims(Local(CUT_OFF), f"{answer}\n")
+
+    assert [(claim.text, claim.passage) for claim in split.claims] == [(answer, (0, len(answer)))]
+    assert split.gaps == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "It was launched on 3 May 1931.",
+        "The Kell ferry, a steamer, was launched in 1931.",
+        "The Kell ferry was launched in 1931 and carries 40 cars.",
+        "Die Fähre fuhr 1931 zum ersten Mal und trägt 40 Autos.",
+        "The Kell ferry was launched because the bridge fell.",
+        ANSWER,
+    ],
+)
+async def test_an_embedded_model_splits_every_other_answer(answer: str) -> None:
+    model = Local("Claims:\n- The Kell ferry was launched in 1931.")
+    await claims(model, answer)
+
+    assert "Take the answer below apart" in model.asked[0][0]
+
+
 async def test_an_answer_that_an_embedded_model_cannot_split_is_checked_by_its_sentences() -> None:
     split = await claims(Local(CUT_OFF))
 
