@@ -8,7 +8,6 @@ from typing import Any
 from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import (
-    opposite,
     restates,
     same_answer,
     telling_terms,
@@ -16,6 +15,7 @@ from conflictscore.answering.statements import (
 from conflictscore.correcting.citing import IN_WORDS
 from conflictscore.correcting.telling import told_evidence
 from conflictscore.correcting.wording import with_other_number
+from conflictscore.correcting.yes_or_no import opposite_answer
 from conflictscore.metric import balance, better_evidence, coverage
 from conflictscore.records import (
     Candidate,
@@ -210,6 +210,7 @@ def _misstated(
     states = any(restates(text, rival.statement, look.question) for text in texts)
     if not (
         states
+        or after.strip() == opposite_answer(before, look)
         or telling_terms(rival.statement) <= terms
         or _says_in_another_language(after, rival, own, new)
     ):
@@ -240,14 +241,14 @@ def _says_in_another_language(
 
 def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
     """Return why a passage is refused as a report of both sides; None if it is accepted."""
-    other_word = opposite(before, look.question)  # "No." for "Yes."
+    other_word = opposite_answer(before, look)  # "No." for "Yes."
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
             return f"no document supports “{side.claim.text}”, which it names as one side"
         # the answer's own side is worded as in its passage, which may contain citations
         words = side.claim.text if place else _CITED.sub(" ", before)
-        # in a hedge of a bare yes or no, the other side is its opposite
+        # in a hedge of a yes or no, the other side is its opposite
         if place and other_word is not None and look.decision == "hedge":
             words = other_word
         if not telling_terms(words) <= terms and not _has_values_of(after, words, place, look):

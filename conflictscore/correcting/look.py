@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conflictscore.answering.declining import asserts_nothing
-from conflictscore.answering.statements import opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.plain_rival import plain_rival_of
 from conflictscore.correcting.rival_labels import labelled
-from conflictscore.correcting.rivals import Rivals, is_led_to_yes, rivals_of
+from conflictscore.correcting.rivals import Rivals, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import (
@@ -24,6 +23,7 @@ from conflictscore.correcting.vote import (
     without_votes,
 )
 from conflictscore.correcting.weigh import weigh
+from conflictscore.correcting.yes_or_no import is_led_to_yes
 from conflictscore.labelers.protocol import Labeler, supports_script
 from conflictscore.records import (
     Candidate,
@@ -68,7 +68,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             why=f"{_if_refuted(claim)}No question for this claim was found, so no document was"
             " asked.",
         )
-    candidates = _tallied(rivals, passage, looking)
+    candidates = _tallied(rivals, looking)
     look = await _settled(rivals, candidates, passage, looking)
     first_misread: SecondLook | None = None
     while look.decision == "hedge" and await is_misread(look, looking):
@@ -107,14 +107,14 @@ def _as_misread(look: SecondLook) -> SecondLook:
     return look.model_copy(update=update)
 
 
-def _tallied(rivals: Rivals, passage: str, looking: Looking) -> tuple[Candidate, ...]:
+def _tallied(rivals: Rivals, looking: Looking) -> tuple[Candidate, ...]:
     """Return the claim and its rivals with their votes."""
     candidates = tallied(
         rivals.evidence,
         rivals.given_by,
         looking.duplicates,
         looking.weights,
-        yes_no=opposite(passage, looking.question) is not None,
+        yes_no=rivals.is_denied,
     )
     if looking.is_read_by_embedded:
         return without_agreeing_votes(
@@ -131,7 +131,7 @@ def _vote_on(
     if vote.rival is None:
         return vote
     rival = candidates[vote.rival]
-    if is_led_to_yes(passage, rival.statement, looking):
+    if is_led_to_yes(passage, rival.statement, looking, is_denied=rivals.is_denied):
         # If the reader also answers yes for a document that supports the no, the reader is
         # unreliable here, and the rival needs more weight than the claim.
         claim = candidates[0]

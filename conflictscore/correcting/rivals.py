@@ -11,14 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from conflictscore.answering.claim_repairs import needs_context
-from conflictscore.answering.languages import yes_or_no
 from conflictscore.answering.question_terms import answers_loosely, answers_question
 from conflictscore.answering.statements import (
     affirms,
     answer_span,
     is_about,
     numbers_in,
-    opposite,
     telling_terms,
 )
 from conflictscore.correcting.looking import Looking
@@ -28,14 +26,20 @@ from conflictscore.correcting.relation import Related, related_answers
 from conflictscore.correcting.riders import without_riders
 from conflictscore.correcting.rival_labels import labelled, rivals_labelled
 from conflictscore.correcting.wording import with_other_answer, with_other_number
-from conflictscore.labelers.denials import denial_of
+from conflictscore.correcting.yes_or_no import (
+    Readings,
+    denied,
+    is_answer_to_yes_or_no,
+    read_yes_or_no,
+    says_yes,
+    with_readings,
+)
 from conflictscore.labelers.table import overlap_scores
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
     Document,
     DroppedReply,
-    EvidenceLabel,
     Label,
     RelatedAnswer,
     Relation,
@@ -54,7 +58,6 @@ _SURELY_SILENT = 0.6
 # At most this many documents are queried about a claim; each takes a call. The documents with
 # a label on either side come first.
 _MOST_ASKED = 12
-_ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word
 
 
 class Rivals(NamedTuple):
@@ -75,6 +78,7 @@ class Rivals(NamedTuple):
             view.
         is_asked: Whether documents were queried; false if the question that the claim answers could
             not be determined.
+        is_denied: Whether the rival is the opposite of a yes-or-no claim.
     """
 
     question: str
@@ -86,6 +90,7 @@ class Rivals(NamedTuple):
     corrects: tuple[int, ...] = ()
     contested: bool = False
     is_asked: bool = True
+    is_denied: bool = False
 
 
 class _Rival(NamedTuple):
@@ -107,13 +112,13 @@ class _Rival(NamedTuple):
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
     """Query the documents on the other side of a claim, and classify their answers.
 
-    The only rival of a bare yes or no is its opposite.
+    The only rival of a yes or no is its opposite.
 
     Raises:
         ProviderError: No document could be queried, a relation could not be read, or no rival could
             be labelled.
     """
-    if opposite(passage, looking.question) is not None:
+    if is_answer_to_yes_or_no(claim.claim.text, passage, looking):
         return await _denied(claim, passage, looking)
     question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
@@ -295,57 +300,49 @@ async def _answers(
 
 
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
-    """Use the negation of a yes-or-no claim as its rival, and find the documents that support it.
+    """Use the opposite of a yes-or-no claim as its rival, and find the documents that support it.
 
     These are the documents that contradict the claim. But an embedded labeler often gives the label
     SUPPORTS to a document that is merely on the topic, and often misses negations. If such a
     labeler is used, a document counts for the opposite only if it gives the opposite answer when it
     is queried separately.
     """
-    question, denial = looking.question, _denial(claim)
+    question = looking.question
     if not looking.is_labelled_by_embedded:
-        return Rivals(question, (claim, denial), ((), claim.contradicts))
-    replies = await _answers(question, claim, looking, yes_no=True)
-    givers: dict[bool, set[int]] = {True: set(), False: set()}
-    for answer in replies.rivals:
-        givers[affirms(answer.statement, question)] |= {*answer.given_by}
-    own = affirms(passage, question)
-    given_by = tuple(tuple(sorted(givers[side])) for side in (own, not own))
-    return Rivals(question, (claim, denial), given_by, replies.dropped)
+        denial = denied(claim)
+        return Rivals(question, (claim, denial), ((), claim.contradicts), is_denied=True)
+    is_yes = says_yes(passage, question)
+    readings = await _readings(claim, looking)
+    own, opposite_givers = readings.saying(is_yes), readings.saying(not is_yes)
+    if looking.reader.model.has_grammars:
+        opposite_givers = opposite_givers if readings.oppose(claim, is_yes=is_yes) else ()
+        claim = with_readings(claim, readings, is_yes=is_yes)
+    return Rivals(
+        question,
+        (claim, denied(claim)),
+        (own, opposite_givers),
+        readings.dropped,
+        is_denied=True,
+    )
 
 
-def is_led_to_yes(passage: str, rival: str, looking: Looking) -> bool:
-    """Return whether a rival turns a no into a yes, and depends only on embedded models.
+async def _readings(claim: ClaimEvidence, looking: Looking) -> Readings:
+    """Ask the documents a yes-or-no question.
 
-    The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
-    no into a yes were wrong as often as they were correct.
+    A reader that reports no probabilities is asked for its answer instead.
     """
-    if not looking.is_read_by_embedded:
-        return False
-    bare = opposite(passage, looking.question)
-    if bare is not None:
-        return affirms(bare, looking.question)
-    sides = [yes_or_no(text.partition(" ")[0].strip(_ENDS), passage) for text in (passage, rival)]
-    return sides == [False, True]
-
-
-def _denial(claim: ClaimEvidence) -> ClaimEvidence:
-    """Return the opposite of a yes-or-no claim; its labels swap SUPPORTS and CONTRADICTS."""
-    swaps = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
-
-    def turned(pair: EvidenceLabel) -> EvidenceLabel:
-        likely = pair.probabilities
-        swapped_probabilities = likely and {
-            swaps.get(label, label): p for label, p in likely.items()
+    model, question = looking.reader.model, looking.question
+    if not model.has_grammars:
+        replies = await _answers(question, claim, looking, yes_no=True)
+        odds = {
+            number: 1.0 if affirms(answer.statement, question) else -1.0
+            for answer in replies.rivals
+            for number in answer.given_by
         }
-        update = {
-            "label": swaps.get(pair.label, pair.label),
-            "probabilities": swapped_probabilities,
-        }
-        return pair.model_copy(update=update)
-
-    opposite_claim = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
-    return ClaimEvidence(claim=opposite_claim, labels=tuple(map(turned, claim.labels)))
+        return Readings(odds, replies.dropped)
+    documents = await asyncio.to_thread(_to_ask, claim, looking)
+    quotations = {pair.document: pair.snippet for pair in claim.labels if pair.snippet}
+    return await read_yes_or_no(question, documents, looking.reader, quotations=quotations)
 
 
 def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:

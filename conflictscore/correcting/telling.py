@@ -12,10 +12,10 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from conflictscore.answering.languages import LANGUAGES, Language, language_of
-from conflictscore.answering.statements import opposite
 from conflictscore.correcting.citing import citations_of, without_last_citations
 from conflictscore.correcting.riders import is_name
 from conflictscore.correcting.wording import ENDS, sides_of, spliced_spans
+from conflictscore.correcting.yes_or_no import opposite_answer
 from conflictscore.prompts import material_line
 from conflictscore.records import (
     Candidate,
@@ -107,7 +107,7 @@ def _told_dispute(
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 
-    opposite_word = opposite(passage, look.question)
+    opposite_word = opposite_answer(passage, look)
     if opposite_word is not None:
         sides = both_sides(text, opposite_word.strip().rstrip(ENDS), f" {language.either} ")
         return f"{language.disagree}: {sides}{language.stop}"

@@ -12,11 +12,11 @@ from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import (
     answer_span,
     is_about,
-    opposite,
     telling_terms,
     words_beside_values,
 )
 from conflictscore.correcting.citing import cited_anew, cites
+from conflictscore.correcting.yes_or_no import opposite_answer
 from conflictscore.labelers.nli.word_for_word import MONEY
 from conflictscore.records import Candidate, Document, SecondLook
 from conflictscore.values import StatedValue, values_in
@@ -229,7 +229,7 @@ def replaced(
 ) -> str | None:
     """Change a passage to state what the rival says; return None if only a model can do that.
 
-    A bare yes or no becomes its opposite. If the claim and the rival differ in a single span, the
+    A yes or no becomes its opposite. If the claim and the rival differ in a single span, the
     span is replaced. A sentence that states only the claim is replaced by the rival's sentence, and
     so is an answer that consists of one such passage. A model is needed for table cells, headings
     and lines of code, and for sentences in a distinct style or in a different language.
@@ -239,7 +239,7 @@ def replaced(
     the passage is the whole answer.
     """
     claim, rival = sides_of(look)
-    if (opposite_word := opposite(passage, look.question)) is not None:
+    if not others and (opposite_word := opposite_answer(passage, look)) is not None:
         return opposite_word
     passage = cited_anew(without_agreement(passage), claim, rival, documents)
     protected = [statement for statement in others if statement not in twins]

@@ -226,7 +226,7 @@ class LanguageModel:
         prompts: PromptSet,
         meter: UsageMeter,
     ) -> Coroutine[Any, Any, T]:
-        """Ask for one of several letters, and read how likely each letter was.
+        """Ask for one of several letters or short words, and read how likely each was.
 
         ``read`` gets the result of :func:`~conflictscore.models.logprobs.letter_logprobs`.
 
@@ -235,7 +235,7 @@ class LanguageModel:
         """
         asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if self.has_grammars:
-            asked_for["extra_body"] = {"grammar": f"root ::= [{''.join(letters)}]"}
+            asked_for["extra_body"] = {"grammar": _grammar_of(letters)}
         form = RequestForm(1, asked_for, reasons=False)
 
         def taken(reply: AIMessage) -> T:
@@ -398,3 +398,10 @@ class LanguageModel:
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
+
+
+def _grammar_of(words: Sequence[str]) -> str:
+    """Return a grammar of llama.cpp that allows only these letters or words."""
+    if all(len(word) == 1 for word in words):
+        return f"root ::= [{''.join(words)}]"
+    return f"root ::= {' | '.join(json.dumps(word) for word in words)}"

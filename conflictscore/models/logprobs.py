@@ -14,7 +14,8 @@ _ROUNDED = 0.01
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:
     """Return each letter's natural log-probability of being the first token; None if not reported.
 
-    All values are finite. A letter that is too improbable to be reported gets an upper bound.
+    A letter may also be a word that is a single token, such as "Yes". All values are finite. A
+    letter that is too improbable to be reported gets an upper bound.
 
     Raises:
         ValueError: The log-probabilities are unreadable, or the reply is not one of the letters.

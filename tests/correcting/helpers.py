@@ -38,6 +38,7 @@ class Replies:
 
     name, endpoint, context_window, thinking_tokens = "scripted", "scripted", 8192, 0
     is_local = False
+    has_grammars = False
 
     def __init__(self, reply: Callable[[str], str | Exception]) -> None:
         self.reply, self.asked = reply, list[str]()

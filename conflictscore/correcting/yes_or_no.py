@@ -1,0 +1,227 @@
+"""Examines claims that answer a yes-or-no question, whose only rival is the opposite answer.
+
+A small reader that writes its answer says yes to nearly every such question. Its probabilities of
+the words "Yes" and "No" tell more: on 141 documents of training cases, they separate the documents
+that say yes from those that say no as well as the encoders do (area under the curve .78 and .79),
+and both together separate them better (.85). So the probabilities of both are pooled.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import exp, fsum
+
+from conflictscore.answering.languages import opposite_word, yes_or_no
+from conflictscore.answering.statements import affirms, is_about, opposite
+from conflictscore.correcting.looking import Looking
+from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.labelers.calibration import rounded
+from conflictscore.labelers.denials import denial_of
+from conflictscore.loop.state import Reader
+from conflictscore.models import fit_documents
+from conflictscore.prompts import material
+from conflictscore.records import (
+    Claim,
+    ClaimEvidence,
+    Document,
+    DroppedReply,
+    EvidenceLabel,
+    Label,
+    SecondLook,
+)
+from conflictscore.retrieval.near_windows import near
+from conflictscore.threads import at_once
+
+_WORDS = ("Yes", "No")  # the words that the template "ask_yes_or_no" offers
+_ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word
+_STOPS = ",.;:!\u2013\u2014"  # punctuation after a yes or no that is a sentence by itself
+# Limit of the log-odds of a reading, so that one sure reading never overrules a sure encoder.
+_MOST_ODDS = 3.0
+# Minimum sum of the log-odds against a claim, over the documents that may contradict it. With the
+# claims of 109 training cases that are disputed by their labels, the sum was chosen on two authors
+# (it keeps 11 of 35 wrong claims and 1 of 20 correct ones) and tested on two others (6 of 18, and
+# none of 2).
+_LEAST_OPPOSITION = 1.5
+_LEAST_CONTRADICTION = 1 / 3  # P(CONTRADICTS) from which a document may contradict a claim
+_SWAPPED = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What a reader makes of a yes-or-no question, by document.
+
+    Attributes:
+        odds: For each document, the natural log-odds of yes.
+        dropped: The documents that could not be queried.
+    """
+
+    odds: Mapping[int, float]
+    dropped: tuple[DroppedReply, ...] = ()
+
+    def oppose(self, claim: ClaimEvidence, *, is_yes: bool) -> bool:
+        """Return whether the documents that may contradict a claim are read as its opposite.
+
+        ``is_yes`` says whether the claim says yes.
+        """
+        against = (
+            max(0.0, -odds if is_yes else odds)
+            for pair in claim.labels
+            if (pair.probabilities or {}).get(Label.CONTRADICTS, 0.0) >= _LEAST_CONTRADICTION
+            and (odds := self.odds.get(pair.document)) is not None
+        )
+        return fsum(against) >= _LEAST_OPPOSITION
+
+    def saying(self, side: bool) -> tuple[int, ...]:
+        """Return the documents that say yes (or no, if ``side`` is false), in ascending order."""
+        return tuple(sorted(number for number, odds in self.odds.items() if (odds > 0) is side))
+
+
+def opposite_answer(passage: str, look: SecondLook) -> str | None:
+    """Return the opposite of a passage that says yes or no; None for any other passage.
+
+    The passage may be a bare "Yes.". It may also give a reason ("Yes, since the lamp burns."), if
+    the look's rival denies its claim.
+    """
+    bare = opposite(passage, look.question)
+    if bare is not None or look.rival is None:
+        return bare
+    rival = look.candidates[look.rival].statement
+    if rival != denial_of(look.candidates[0].statement):
+        return None
+    first = _first_word(passage)
+    word = first and opposite_word(first, [look.question, passage])
+    return f"{word[:1].upper()}{word[1:]}." if word else None
+
+
+def is_answer_to_yes_or_no(claim: str, passage: str, looking: Looking) -> bool:
+    """Return whether a claim's only rival is its opposite, since it says yes or no to the question.
+
+    A passage with more words than "Yes." counts only if embedded models read the documents. A
+    capable reader also says what is true instead.
+    """
+    if opposite(passage, looking.question) is not None:
+        return True
+    if not (looking.is_read_by_embedded and looking.reader.model.has_grammars):
+        return False
+    first = _first_word(passage)
+    if not first or not looking.is_question_clear or not _is_first(passage, looking.answer):
+        return False
+    is_answer = looking.only_claim or _first_word(claim) == first
+    return is_answer or is_about(claim, looking.question)
+
+
+def says_yes(passage: str, question: str) -> bool:
+    """Return whether a passage for which :func:`is_answer_to_yes_or_no` is true says yes."""
+    if opposite(passage, question) is not None:
+        return affirms(passage, question)
+    return bool(yes_or_no(_first_word(passage), passage))
+
+
+def is_led_to_yes(passage: str, rival: str, looking: Looking, *, is_denied: bool) -> bool:
+    """Return whether a rival turns a no into a yes, and depends only on embedded models.
+
+    The embedded labeler and reader are both biased towards yes. On NatConfQA, votes that turned a
+    no into a yes were wrong as often as they were correct. ``is_denied`` says whether the rival is
+    the opposite of the claim.
+    """
+    if not looking.is_read_by_embedded:
+        return False
+    if is_denied:
+        return not says_yes(passage, looking.question)
+    sides = [yes_or_no(text.partition(" ")[0].strip(_ENDS), passage) for text in (passage, rival)]
+    return sides == [False, True]
+
+
+def denied(claim: ClaimEvidence) -> ClaimEvidence:
+    """Return the opposite of a yes-or-no claim; its labels swap SUPPORTS and CONTRADICTS."""
+
+    def swapped(pair: EvidenceLabel) -> EvidenceLabel:
+        likely = pair.probabilities
+        probabilities = likely and {_SWAPPED.get(label, label): p for label, p in likely.items()}
+        update = {"label": _SWAPPED.get(pair.label, pair.label), "probabilities": probabilities}
+        return pair.model_copy(update=update)
+
+    opposite_claim = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
+    return ClaimEvidence(claim=opposite_claim, labels=tuple(map(swapped, claim.labels)))
+
+
+def with_readings(claim: ClaimEvidence, readings: Readings, *, is_yes: bool) -> ClaimEvidence:
+    """Pool the probabilities of a claim's labels with those of a reader.
+
+    The odds of the reader multiply P(SUPPORTS) and divide P(CONTRADICTS). So P(IRRELEVANT) falls if
+    the reader is sure of a side. The weight of the reader was chosen on 88 documents by two authors
+    of training cases; on 53 documents by two others, the accuracy of the labels rises from .47 to
+    .60. A pair without probabilities keeps its label.
+    """
+
+    def pooled(pair: EvidenceLabel) -> EvidenceLabel:
+        odds = readings.odds.get(pair.document)
+        if odds is None or not pair.probabilities or pair.label is Label.UNLABELLED:
+            return pair
+        factor = exp(max(-_MOST_ODDS, min(_MOST_ODDS, odds if is_yes else -odds)))
+        factors = {Label.SUPPORTS: factor, Label.CONTRADICTS: 1 / factor}
+        shares = {label: p * factors.get(label, 1.0) for label, p in pair.probabilities.items()}
+        total = fsum(shares.values()) or 1.0
+        probabilities = rounded({label: share / total for label, share in shares.items()})
+        label = max(probabilities, key=probabilities.__getitem__)
+        update = {"label": label, "probabilities": probabilities, "score": probabilities[label]}
+        return pair.model_copy(update=update)
+
+    return claim.model_copy(update={"labels": tuple(map(pooled, claim.labels))})
+
+
+async def read_yes_or_no(
+    question: str,
+    documents: Sequence[Document],
+    reader: Reader,
+    *,
+    quotations: Mapping[int, str],
+) -> Readings:
+    """Ask each document separately how likely a yes is.
+
+    The model's server must return log-probabilities. A long document is cut as in
+    :func:`~conflictscore.correcting.readers.ask_documents`.
+
+    Raises:
+        ProviderError: No document could be queried.
+    """
+    model, prompts, meter = reader
+    render = partial(prompts.render, "ask_yes_or_no", question=material(question))
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=1)
+
+    def log_odds(logprobs: Mapping[str, float]) -> float:
+        yes, no = (logprobs[word] for word in _WORDS)
+        return yes - no
+
+    async def ask(document: Document) -> float | DroppedReply:
+        try:
+            quotation = quotations.get(document.number, "")
+            choose = near(question, quotation) if quotation else near(question)
+            shortened_documents = fit([document], model, prompts, choose=choose).documents
+            prompt = render(document=prompts.documents(shortened_documents))
+            return await model.ask_letter(prompt, _WORDS, log_odds, prompts=prompts, meter=meter)
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            return DroppedReply(document=document.number, why=brief_reason(error))
+
+    replies = await at_once(partial(ask, document) for document in documents)
+    odds, dropped_replies = dict[int, float](), list[DroppedReply]()
+    for document, reply in zip(documents, replies, strict=True):
+        if isinstance(reply, DroppedReply):
+            dropped_replies.append(reply)
+        else:
+            odds[document.number] = reply
+    if dropped_replies and not odds:
+        raise ProviderError(dropped_replies[0].why, provider=model.name)
+    return Readings(odds, tuple(dropped_replies))
+
+
+def _first_word(text: str) -> str:
+    """Return the yes or no with which a text begins, before punctuation; empty if there is none."""
+    first = text.lstrip(" *_\"'\u201c").partition(" ")[0]
+    word = first.strip(_ENDS).strip(_STOPS)
+    is_marked = first.rstrip("*_\"'").endswith(tuple(_STOPS)) or first == text.strip()
+    return word.casefold() if is_marked and yes_or_no(word, text) is not None else ""
+
+
+def _is_first(passage: str, answer: str) -> bool:
+    return not answer or answer.lstrip().startswith(passage.strip())
