@@ -131,6 +131,8 @@ def _vote_on(
     if vote.rival is None:
         return vote
     rival = candidates[vote.rival]
+    if _is_close_call(rivals, candidates[0], looking) and vote.kind == "replace":
+        vote = vote._replace(kind="open")
     if is_led_to_yes(passage, rival.statement, looking, is_denied=rivals.is_denied):
         # If the reader also answers yes for a document that supports the no, the reader is
         # unreliable here, and the rival needs more weight than the claim.
@@ -141,6 +143,16 @@ def _vote_on(
         if vote.kind == "replace":
             vote = vote._replace(kind="open")
     return vote
+
+
+def _is_close_call(rivals: Rivals, claim: Candidate, looking: Looking) -> bool:
+    """Return whether a majority is no reason to replace a yes or no.
+
+    Small models tell yes from no in about three of four documents. So a yes or no that a document
+    supports is never replaced only because more documents seem to say the opposite.
+    """
+    reports_odds = looking.is_read_by_embedded and looking.reader.model.has_grammars
+    return rivals.is_denied and reports_odds and bool(claim.votes)
 
 
 async def _look_by_wording(

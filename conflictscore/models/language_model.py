@@ -30,7 +30,7 @@ from conflictscore.models.endings import early_ending, require_whole, was_cut
 from conflictscore.models.endpoint_chat import EndpointChat
 from conflictscore.models.json_replies import json_reply
 from conflictscore.models.limits import ConcurrencyLimit
-from conflictscore.models.logprobs import letter_logprobs
+from conflictscore.models.logprobs import grammar_of, letter_logprobs
 from conflictscore.models.prompt_cuts import may_be_cut, require_whole_prompt
 from conflictscore.models.proxy_watch import by_answering_proxy
 from conflictscore.models.replies import FormlessReplyError, is_empty, reply_text, without_reasoning
@@ -235,7 +235,7 @@ class LanguageModel:
         """
         asked_for: dict[str, Any] = {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if self.has_grammars:
-            asked_for["extra_body"] = {"grammar": _grammar_of(letters)}
+            asked_for["extra_body"] = {"grammar": grammar_of(letters)}
         form = RequestForm(1, asked_for, reasons=False)
 
         def taken(reply: AIMessage) -> T:
@@ -398,10 +398,3 @@ class LanguageModel:
 
     def _unreadable(self, reason: str, reply: str) -> UnreadableReplyError:
         return UnreadableReplyError(reason, provider=self.name, reply=reply)
-
-
-def _grammar_of(words: Sequence[str]) -> str:
-    """Return a grammar of llama.cpp that allows only these letters or words."""
-    if all(len(word) == 1 for word in words):
-        return f"root ::= [{''.join(words)}]"
-    return f"root ::= {' | '.join(json.dumps(word) for word in words)}"

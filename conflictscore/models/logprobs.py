@@ -1,5 +1,6 @@
 """Reads the probabilities of single letters from the log-probabilities of a reply."""
 
+import json
 from collections.abc import Sequence
 from math import exp, fsum, inf, log
 from typing import Any
@@ -9,6 +10,13 @@ from langchain_core.messages import BaseMessage
 _LEAST_PROBABILITY = 1e-9  # keeps every letter's log-probability finite
 _ROUNDED = 0.01
 """Tolerance for servers that round a log-probability to a value above 0."""
+
+
+def grammar_of(words: Sequence[str]) -> str:
+    """Return a grammar of llama.cpp that allows only these letters or short words."""
+    if all(len(word) == 1 for word in words):
+        return f"root ::= [{''.join(words)}]"
+    return f"root ::= {' | '.join(map(json.dumps, words))}"
 
 
 def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, float] | None:

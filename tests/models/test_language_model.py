@@ -326,6 +326,15 @@ class TestLetter:
             await ask_letter(calling(server, has_grammars=True))
         assert server.requests[0].body["grammar"] == "root ::= [ABC]"
 
+    async def test_words_are_asked_for_like_letters(self) -> None:
+        scores = {"Yes": -0.4, " No": -1.2, "It": -3.0}
+        with OpenAIServer(script(Reply("Yes", logprobs=scores))) as server:
+            values = await calling(server, has_grammars=True).ask_letter(
+                PROMPT, ("Yes", "No"), dict, prompts=PROMPTS, meter=UsageMeter()
+            )
+        assert values == {"Yes": -0.4, "No": -1.2}
+        assert server.requests[0].body["grammar"] == 'root ::= "Yes" | "No"'
+
 
 class _State(TypedDict):
     said: str
