@@ -22,8 +22,6 @@ _GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 # no value of an answer can be located, and the run says that its values were not split into claims.
 _LONGEST_NUMBER = 40
 _MOST_DEPTH, _LONGEST_KEY = 32, 200
-# Keywords of a JSON schema with regular expressions, whose time need not be linear.
-_PATTERNS = ('"pattern"', '"patternProperties"')
 
 
 class JsonValue(NamedTuple):
@@ -130,7 +128,7 @@ def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
         from referencing.exceptions import Unresolvable
 
         try:
-            if any(name in json.dumps(schema) for name in _PATTERNS):
+            if _has_patterns(json.loads(json.dumps(schema))):  # a copy, which has no cycles
                 return "the answer's schema has patterns, which are not checked"
             kind = jsonschema.validators.validator_for(schema)
             validator = kind(schema, registry=Registry(), format_checker=kind.FORMAT_CHECKER)
@@ -140,6 +138,23 @@ def check_of(schema: Mapping[str, Any] | None) -> Callable[[str], str | None]:
         return None if valid else "it would violate the answer's schema"
 
     return check
+
+
+def _has_patterns(schema: object) -> bool:
+    """Return whether a JSON schema has regular expressions, whose time need not be linear.
+
+    A property may be named "pattern"; its value is then a schema instead of a string.
+    """
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("pattern"), str) or "patternProperties" in part:
+                return True
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+    return False
 
 
 class _TooDeepError(Exception):

@@ -140,3 +140,26 @@ def test_values_nested_too_deeply_are_left_alone() -> None:
 )
 def test_an_answer_is_held_against_its_schema(schema: Any, answer: str, valid: bool) -> None:
     assert (check_of(schema)(answer) is None) is valid
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_refused"),
+    [
+        ({"properties": {"pattern": {"type": "string"}}}, False),
+        ({"properties": {"colour": {"type": "string", "pattern": "(a+)+$"}}}, True),
+        ({"properties": {"pattern": {"type": "string", "pattern": "(a+)+$"}}}, True),
+        ({"patternProperties": {"^a": {}}}, True),
+        ({"$defs": {"x": {"anyOf": [{"pattern": "a"}]}}, "$ref": "#/$defs/x"}, True),
+    ],
+)
+def test_only_a_schema_with_regular_expressions_is_refused(schema: Any, is_refused: bool) -> None:
+    reason = check_of(schema)('{"pattern": "stripes"}')
+
+    assert (reason is not None and "patterns" in reason) is is_refused
+
+
+def test_a_schema_that_contains_itself_cannot_be_used() -> None:
+    schema: dict[str, Any] = {}
+    schema["properties"] = {"a": schema}
+
+    assert check_of(schema)('{"a": "b"}') == "the answer's schema cannot be used"
