@@ -74,7 +74,12 @@ def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
     if n_left_out := n_values - len(literals):
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
-        yield f"{prose} of its values run to several sentences and were each checked as one claim"
+        if prose == 1:
+            yield "1 of its values runs to several sentences and was checked as one claim"
+        else:
+            yield (
+                f"{prose} of its values run to several sentences and were each checked as one claim"
+            )
 
 
 def is_prose(literal: str) -> bool:

@@ -13,10 +13,10 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     original, context, meter = state["question"], runtime.context, UsageMeter()
     conversation = conversation_of(state, context.generator)
     question, is_clear, notes = original, state.get("is_question_clear", True), list[str]()
-    if conversation.left_out:
+    if number := conversation.left_out:
+        turns = "oldest turn was" if number == 1 else f"{number} oldest turns were"
         notes.append(
-            f"the {conversation.left_out} oldest turns of the conversation were left "
-            "out, since they exceed their share of the context window"
+            f"the {turns} left out, since the conversation exceeds its share of the context window"
         )
     # system messages alone are instructions, so the question cannot depend on them
     if conversation.spoken:

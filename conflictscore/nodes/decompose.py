@@ -83,7 +83,8 @@ def _asserts_nothing(split: AnswerClaims) -> str:
     If the answer has no other claims, the note adds that nothing was checked.
     """
     [first, *more] = split.asserting_nothing
-    sentences = f"“{first}” and {len(more)} more sentences state" if more else f"“{first}” states"
+    others = "1 more sentence" if len(more) == 1 else f"{len(more)} more sentences"
+    sentences = f"“{first}” and {others} state" if more else f"“{first}” states"
     end = "" if split.claims else ", so nothing was checked"
     return f"{sentences} nothing that a document could confirm{end}"
 

@@ -101,7 +101,8 @@ def _notes_on(searches: Sequence[_Search], *, passed_over: int) -> list[str]:
     notes = []
     if passed_over:
         most = f"a round searches for at most {_MOST_CLAIMS} claims"
-        notes.append(f"{passed_over} doubtful claims were not searched for, because {most}")
+        claims = "claim was" if passed_over == 1 else "claims were"
+        notes.append(f"{passed_over} doubtful {claims} not searched for, because {most}")
     for search in searches:
         if search.note:
             notes.append(f"further search for “{search.evidence.claim.text}”: {search.note}")

@@ -98,7 +98,7 @@ def test_a_note_counts_the_turns_that_are_left_out_of_a_long_conversation(
 
     [said] = world.conversations("generate")
     [note] = state["notes"]
-    assert note.startswith(f"the {81 - len(said)} oldest turns of the conversation were left out")
+    assert note.startswith(f"the {81 - len(said)} oldest turns were left out, since the convers")
 
 
 # A conversation in LangGraph's own forms
