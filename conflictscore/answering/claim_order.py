@@ -22,16 +22,19 @@ _NO_ORDER, _LEAST_PAIRS_OF_NO_ORDER = 0.1, 6
 """A claim with at least six pairs is a jumble even without misplaced words, if less than a tenth of
 the pairs are neighbours in the answer."""
 
+# All words are compared in folded form.
 _ARTICLES = word_set(
     "the a an der die das ein eine einen einem einer le la les un une el los las il het"
 )
 _CONJUNCTIONS = word_set("and or und oder et ou y")
 _PREPOSITIONS = word_set(
-    "of in on at to from with by for than as von im am auf bei für mit aus zu nach du en dans sur"
-    " pour del con por di da per van"
+    fold(
+        "of in on at to from with by for than as von im am auf bei für mit aus zu nach du en dans"
+        " sur pour del con por di da per van"
+    )
 )
 _AUXILIARIES = word_set(
-    "is are was were be been has have had will can may ist sind war waren wird est sont était"
+    fold("is are was were be been has have had will can may ist sind war waren wird est sont était")
 )
 
 

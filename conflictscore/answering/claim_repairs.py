@@ -13,7 +13,7 @@ from conflictscore.answering.claim_coverage import UnclaimedPart, claims_beyond
 from conflictscore.answering.claim_places import Placed, place_order
 from conflictscore.answering.statements import telling_terms
 from conflictscore.markdown import passages
-from conflictscore.scripts import fold, word_set, words_in
+from conflictscore.scripts import word_set, words_in
 
 _FEWEST_WORDS = 4  # A shorter text is seldom a sentence that a document can support; by hand.
 # A sentence that begins with one of these words cannot be understood without the text before it.
@@ -120,4 +120,4 @@ def stands_alone(text: str, answer: str = "") -> bool:
 def needs_context(text: str) -> bool:
     """Return whether a text begins with a pronoun, so that its subject is in the text before it."""
     first = next(iter(words_in(text[:_FIRST_CHARS])), "")
-    return fold(first) in _NEEDS_CONTEXT
+    return first in _NEEDS_CONTEXT  # not folded, since Spanish "él" is a pronoun and "el" is not

@@ -32,14 +32,19 @@ _NEAREST = 2  # Maximum number of neighbours that share a word's role, as the pa
 _OF_OBJECTS = frozenset(("den", "dem", "einen", "einem"))
 # German and Dutch words that open a clause whose verb stands at its end.
 _SUBORDINATING = word_set(
-    "dass daß weil ob wenn als nachdem bevor obwohl damit während sodass dat omdat terwijl nadat"
-    " hoewel"
+    fold(
+        "dass daß weil ob wenn als nachdem bevor obwohl damit während sodass dat omdat terwijl"
+        " nadat hoewel"
+    )
 )
 # Prepositions, perhaps joined with an article, before nouns that neither act nor are acted upon.
 _BEFORE_ADVERBIALS = word_set(
-    "in im ins an am auf bei beim mit nach aus zu zum zur für gegen über unter vor seit bis um ohne"
-    " op bij met naar uit voor tegen sinds tot"
+    fold(
+        "in im ins an am auf bei beim mit nach aus zu zum zur für gegen über unter vor seit bis um"
+        " ohne op bij met naar uit voor tegen sinds tot"
+    )
 )
+_NEVER_NAMES = FUNCTION_WORDS | _BEFORE_ADVERBIALS
 # Clauses of German and Dutch, the languages with verbs at the end.
 _CLAUSE = re.compile(r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:und|aber|en|maar)\b")
 _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.
@@ -222,7 +227,7 @@ def _actor_first(clause: str) -> tuple[str, str, bool] | None:
     names, is_final, before, agent = list[str](), False, "", ""
     for match in WORD_OR_NUMBER.finditer(clause):
         word = fold(match[0])
-        if match[0][0].isupper() and word not in FUNCTION_WORDS:
+        if match[0][0].isupper() and word not in _NEVER_NAMES:
             if not names and before in _OF_OBJECTS:
                 return None
             if before in AGENTS:

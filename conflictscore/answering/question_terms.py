@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import telling_terms
-from conflictscore.scripts import word_set
+from conflictscore.scripts import fold
 from conflictscore.word_lists import STEM
 
 _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
@@ -28,12 +28,15 @@ _CURRENT = re.compile(
     r"|this (?:year|month|week|season))\b",
     re.IGNORECASE,
 )
-_KINDS_OF_ANSWER = word_set(
-    "year years day days date month time number amount name person people place city country many"
-    " much long wann wer was wo wie welche quand qui que cuándo quién qué"
-    " tell me please know exactl"
+_KINDS_OF_ANSWER = frozenset(
+    word[:STEM]
+    for word in fold(
+        "year years day days date month time number amount name person people place city country"
+        " many much long wann wer was wo wie welche quand qui que cuándo quién qué"
+        " tell me please know exactly"
+    ).split()
 )
-"""Stems of the words in a question that an answer need not repeat; a stem has up to six letters."""
+"""Stems of the words in a question that an answer need not repeat."""
 # Irregular verbs that are common in reports of events and states. Other irregular verbs are
 # compared in their written form.
 _IRREGULAR = {

@@ -54,6 +54,8 @@ def test_exchanged_roles_are_found(passage: str, claim: str) -> None:
         ("Weil den Hund die Katze biss, floh er.", "Die Katze biss den Hund."),
         ("Fest steht, dass Ben von Anna besiegt wurde.", "Anna besiegt Ben."),
         ("Es heißt, dass Ben Anna heiratete.", "Anna heiratete Ben."),
+        ("Man weiß, dass Anna über Ben schreibt.", "Ben schreibt Anna."),
+        ("Es heißt, dass Anna für Ben arbeitet.", "Für Ben arbeitet Anna."),
         ("Man sagt, dass die Mühle im Mai verkauft wurde.", "Die Mühle im Mai wurde verkauft."),
         ("The toxin that heating does not destroy kills mice.", "Heating does not destroy it."),
     ],
@@ -124,6 +126,12 @@ def test_a_jumble_of_an_answers_words_is_no_claim_of_it(jumble: str, first: int,
     claims = [*OF_FERRY]
     claims[first:end] = [jumble]
     assert gaps(FERRY, claims)
+
+
+def test_a_preposition_with_an_accent_may_be_misplaced_too() -> None:
+    answer = "Die Brücke wurde 1931 von Dal für die Stadt gebaut."
+
+    assert is_jumbled("Die Brücke Dal 1931 Stadt gebaut für", answer)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,13 @@ async def test_an_answer_that_an_embedded_model_cannot_split_is_checked_by_its_s
 
 
 @pytest.mark.parametrize(
-    "sentence", ["It carries 40 cars.", "Does the ferry carry 40 cars?", "## Carries 40 red cars"]
+    "sentence",
+    [
+        "It carries 40 cars.",
+        "Does the ferry carry 40 cars?",
+        "## Carries 40 red cars",
+        "Él lleva 40 coches rojos.",
+    ],
 )
 async def test_a_text_that_says_nothing_alone_does_not_become_a_claim(sentence: str) -> None:
     split = await claims(Local(CUT_OFF), f"{LAUNCHED}\n\n{sentence}")

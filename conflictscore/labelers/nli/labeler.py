@@ -33,7 +33,7 @@ doubts, version 5 the handling of denials, and version 6 dates and the context o
 version 7, an undoubted window of a long document overrules a doubtful one. Since version 8, rules
 on quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
 read as denials. Version 10 knows more units, and treats equal digits as equal numbers. Version 11
-reads dates in figures, such as 31.12.1931.
+reads dates in figures, such as 31.12.1931, and compares listed words with accents in folded form.
 """
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.

@@ -36,7 +36,9 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
-_NEGATING = NEGATIONS | {"ne", "n", "do", "does", "did"}
+_NEGATIONS = frozenset(map(fold, NEGATIONS))
+"""Negations in folded form, in which all words are compared here."""
+_NEGATING = _NEGATIONS | {"ne", "n", "do", "does", "did"}
 """Negations, and words that only accompany a negation, as in "did not" and "ne … pas"."""
 # Words between two names with which the order of the names does not matter.
 _SYMMETRIC = word_set(
@@ -49,9 +51,9 @@ _SYMMETRIC = word_set(
 # Words that make the order of two names unimportant wherever they are, as in "the distance from Vik
 # to Dal".
 _MUTUAL = word_set(
-    """distance distances difference similarity relation relationship marriage wedding peace treaty
-    war alliance border connection match game entfernung abstand unterschied grenze friede frieden
-    krieg distanza distancia frontera frontière guerre guerra"""
+    fold("""distance distances difference similarity relation relationship marriage wedding peace
+    treaty war alliance border connection match game entfernung abstand unterschied grenze friede
+    frieden krieg distanza distancia frontera frontière guerre guerra""")
 )
 _COPULAS = word_set("is are was were be has have had been")
 # Words of languages in which cases, rather than the order of words, express roles.
@@ -60,17 +62,17 @@ _FREE_ORDER = word_set("der die das den dem des ein eine einen einem einer und i
 _RATES = word_set("per pro je par por each every")
 # Words before a number that is part of a name, as in "version 2.1".
 _NUMBERED = word_set(
-    """act apartment article bus chapter clause episode exhibit figure flight gate grade highway
-    level line model no number page phase platform question room route row season section stage
-    step tram type unit version volume
+    fold("""act apartment article bus chapter clause episode exhibit figure flight gate grade
+    highway level line model no number page phase platform question room route row season section
+    stage step tram type unit version volume
     artikel flug kapitel linie nr seite zimmer chambre chapitre ligne numéro
-    artículo capítulo habitación línea número"""
+    artículo capítulo habitación línea número""")
 )
 # Words that may begin a sentence before a number that is not part of a name, as in "In 1932".
 _BEFORE_NUMBERS = word_set(
-    """in on by at for with after before since until from during over under only some exactly nearly
-    almost more less fewer am im um mit nach vor seit bis ab über unter nur fast en le la les el los
-    las il lo dans avec depuis vers desde hasta con nel dal em desde op sinds tot"""
+    fold("""in on by at for with after before since until from during over under only some exactly
+    nearly almost more less fewer am im um mit nach vor seit bis ab über unter nur fast en le la les
+    el los las il lo dans avec depuis vers desde hasta con nel dal em desde op sinds tot""")
 )
 MONEY = frozenset(("€", "$", "£", "¥", "chf"))
 """The currencies; amounts of money are of the same kind even if their currencies differ."""
@@ -276,7 +278,7 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
     for start in (place for place, word in enumerate(whole) if word.begins):
         # three more words: the negation, which has at most two, and the word that follows it
         clause = _denied_clause(whole[start : start + len(ours) + 3], len(ours))
-        denying = sum(word.folded in NEGATIONS for word in clause)
+        denying = sum(word.folded in _NEGATIONS for word in clause)
         plain = tuple(word for word in clause if word.folded not in _NEGATING)
         if denying == 1 and _folded(plain) == _folded(ours):
             return None if _unequal_values(ours, plain) else Difference.NEGATION

@@ -69,6 +69,7 @@ def test_the_same_statement_with_its_quantity_written_differently_supports(
         ("Le musée est ouvert le lundi.", "Le musée n'est pas ouvert le lundi."),
         ("La piscina abre los domingos.", "La piscina no abre los domingos."),
         ("Zarafen may be taken with milk.", "Zarafen may not be taken with milk."),
+        ("O farol abriu em maio.", "O farol não abriu em maio."),
         ("Der Lift fährt bei Wind.", "Der Lift fährt bei Wind nicht. Das stimmt."),
     ],
 )
@@ -124,6 +125,8 @@ def test_other_roles_and_directions_support_nothing(of: str, text: str) -> None:
         ("Le musée ouvre le lundi.", "Le musée ouvre le lundi sans exception."),
         # a number in a name names another thing
         ("Flight AB 123 landed safely.", "Flight AB 124 landed safely."),
+        ("El tren usa la línea 5.", "El tren usa la línea 6."),
+        ("Le train part du numéro 5.", "Le train part du numéro 6."),
         ("Apollo 11 carried three men.", "Apollo 12 carried three men."),
         ("In section 5 the tax is set.", "In section 6 the tax is set."),
         # the amount goes on
