@@ -41,7 +41,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
             continue
         new = space + after[places.of(start) : places.of(start + len(text))]
         start += len(text)
-        # white space left over from a removed sentence goes to the next block
+        # white space left over from a removed sentence is put into the next block
         space = new if new.isspace() and start < last else ""
         if (new and not space) or not text:
             new_blocks.append(_renewed(block, text, new))

@@ -36,8 +36,8 @@ _LEAST_EVIDENCE = 12
 A lower limit would report receipts as unread evidence; a higher one would ignore short facts.
 """
 _SHARED_TERMS = 2
-"""A short tool result with at least this number of the question's terms counts as relevant. One
-shared term is often only the name in the question, which a receipt repeats."""
+"""A short tool result concerns the question if it has at least this many of its terms. One shared
+term is often only the name in the question, which a receipt repeats."""
 _PROSE_WORDS = 40  # a result with more words says more than that nothing was found
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _NOTHING_CHARS = 400  # a search that found nothing says so within this many characters
@@ -171,7 +171,8 @@ def asked_in(
 
     By default the question is the last human message written by a user, which may be a whole
     prompt. Messages from a framework ("Please continue.", a summary) do not replace the user's
-    question. A chat client's own requests, for example for a chat title, do not count as questions.
+    question. A request by the chat client itself, for example for a chat title, is no
+    question.
     A caller who knows the position of the question passes it as ``place``.
     """
     place = question_place(messages) if place is None else place
@@ -203,8 +204,8 @@ def left_out_of(
     Blocks other than text (images, files) are never read. A text that did not become a document is
     a gap if it is long or concerns the question. Other short texts are mere receipts, times or
     numbers. If a tool writes something and its result, however long, only repeats the call's
-    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` do not
-    count as evidence.
+    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` are no
+    evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":
         return

@@ -74,7 +74,7 @@ def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
 def has_new_words(text: str, before: str) -> bool:
     """Return whether a text has telling words that are neither in an earlier text nor redactions.
 
-    Bracketed words, and words that contain a mark, count as redactions.
+    Bracketed words, and words that contain a mark, are taken for redactions.
     """
     words = [word for word in _BRACKETED.sub(" ", text).split() if not marks_in(word)]
     return not telling_terms(" ".join(words)) <= telling_terms(before)

@@ -23,7 +23,7 @@ _MOST_CLAIMS = 20
 # or a number, may be a coincidence.
 _LEAST_TERMS = 2
 _SHARE = 0.8
-"""Minimum share of a claim's terms that one sentence must contain to count as its source.
+"""Minimum share of a claim's terms that one sentence of its source must contain.
 
 The share is below 1, since models change the wording slightly. A much lower share would also match
 sentences about the same subject that say something else.

@@ -36,8 +36,8 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 def json_texts(text: str) -> list[str] | None:
     """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
-    An object with a single list counts as that list. An object inside a list counts as its text.
-    Several values in sequence count as a list.
+    If the reply is an object with a single list, this list is read. If an element of the list is an
+    object, its text is read. Several values in sequence are read like the elements of a list.
 
     Raises:
         ValueError: The reply looks like JSON, but is not such a list.
@@ -122,8 +122,8 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
 
     It is the only list or object, or the field named ``claims`` or ``atomic_claims``. If every
     field is a list of sentences, and no field name suggests something else, the fields are topics,
-    and their lists are joined. An object whose only field is a string counts as a list of that
-    string.
+    and their lists are joined. If the only field of an object is a string, a list of that string
+    is returned.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:

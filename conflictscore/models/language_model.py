@@ -135,7 +135,7 @@ class LanguageModel:
         such as stop words; replies to calls with them are not cached.
 
         If a readable reply may be incomplete, ``on_early_ending`` is called with the reason, and
-        the reply is not cached. Without ``on_early_ending``, every readable reply counts as
+        the reply is not cached. Without ``on_early_ending``, every readable reply is taken to be
         complete, since a judge's reply is readable only if it is complete.
         """
         key: dict[str, Any] = {"reply to": prompt, "max_tokens": max_tokens, "by": self.identity}
@@ -265,7 +265,7 @@ class LanguageModel:
         waits = list[str]()
         async with in_time(self.name, waits):
             try:
-                # each conversation counts as a separate caller, so they all get slots in turn
+                # each conversation is a caller of its own, so they all get slots in turn
                 message: AIMessage = await self._dispatched(send, object(), waits)
             except json.JSONDecodeError as error:  # OpenAI's client, for an event without data
                 reason = "its stream has an event that is not JSON"

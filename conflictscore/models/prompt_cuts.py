@@ -27,7 +27,7 @@ _SHARE = 0.5
 compared in this way, since text in other scripts has fewer characters for each token. For Latin
 text, the counts of different tokenizers differ by less than this factor."""
 _SAME_SHARE = 0.9
-"""Two token counts of the same prompt count as equal if they differ by less than a tenth."""
+"""Two token counts of the same prompt are treated as equal if they differ by less than a tenth."""
 
 
 def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capabilities) -> bool:

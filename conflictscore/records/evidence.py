@@ -134,7 +134,7 @@ class EvidenceLabel(Record):
     """The decisive passage as the judge quoted it; None if the judge quotes nothing."""
     snippet_found: bool | None = None
     """Whether the document contains the snippet, ignoring white space and case. A snippet with
-    omissions counts as contained if all its parts occur in order.
+    omissions is contained if all its parts occur in order.
     """
     passage: str | None = None
     """The passage to show as evidence: the snippet if the document contains it, otherwise the

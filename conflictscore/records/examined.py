@@ -1,6 +1,6 @@
 """Records which parts of an answer and of its evidence were examined, and by which labelers.
 
-This record is called the ledger. It alone determines whether an answer counts as checked
+This record is called the ledger. It alone determines how far an answer was checked
 (:attr:`Examined.checked`). *Coverage* is a different figure: the share of claim-document pairs that
 have a label.
 """
@@ -118,8 +118,8 @@ class ReadDocument(Record):
     read_by: tuple[str, ...] = ()
     """Names of the labelers that labelled at least one of the document's pairs."""
     to_its_end: bool = True
-    """Whether the document was read to its end. A search for the parts nearest to each claim also
-    counts as reading."""
+    """Whether the document was read to its end. A document that was searched for the parts nearest
+    to each claim was read, too."""
 
 
 class Examined(Record):

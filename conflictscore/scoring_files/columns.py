@@ -85,7 +85,7 @@ class Columns:
         return answer, documents
 
     def of(self, fields: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the paths of a row's answer and documents; a null field counts as missing.
+        """Return the paths of a row's answer and documents; a null field is treated as missing.
 
         Raises:
             InputError: The answer or the documents are missing.

@@ -28,7 +28,7 @@ from conflictscore.storage.manifests import differences
 from conflictscore.storage.record_file import RecordFile, RecordLine, json_line
 
 _MAX_FAILED_IN_A_ROW = 50
-"""A run ends after this many consecutive failures: a few bad rows cannot explain so many."""
+"""After this many consecutive failures, the run ends: the judge must be at fault, not the rows."""
 _CHANGED = "input_changed"  # The journal has this field if the run can never be resumed.
 _FORMAT = 3  # Increased if older versions cannot resume the new journal.
 

@@ -49,8 +49,8 @@ def cache_dir() -> Path:
 class ContentCache:
     """Stores JSON values under the SHA-256 of everything they depend on; thread- and process-safe.
 
-    An open cache never raises an error. A value that cannot be read counts as missing. A value that
-    cannot be written, for example on a full disk, is dropped. The first failure is logged as a
+    An open cache never raises an error. A value that cannot be read is treated as missing. A value
+    that cannot be written, for example on a full disk, is dropped. The first failure is logged as a
     warning.
     """
 

@@ -149,8 +149,8 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
 def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
     """Return why a request may come from another machine, or None if it must come from this one.
 
-    Pages of ``allowed_origins`` count as local. The function reads the raw headers, since URL
-    parsers disagree about malformed addresses.
+    Pages of ``allowed_origins`` are accepted like local ones. The function reads the raw headers,
+    since URL parsers disagree about malformed addresses.
     """
 
     def local(authority: str) -> bool:

@@ -199,7 +199,7 @@ class KeptRuns:
     ) -> "Future[bool]":
         """Store the run announced by :meth:`begin`, and retry if the store is briefly unavailable.
 
-        Until it is stored, the run counts as in progress. If the run cannot be stored,
+        Until it is stored, the run is still in progress. If the run cannot be stored,
         ``on_failure`` is called, possibly after this method has returned.
 
         Returns:
@@ -265,7 +265,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:5], *map(bool, row[5:8]), *row[8:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the stored runs that have these ids. Reading them does not count as use."""
+        """Yield the stored runs that have these ids. Reading them does not keep them longer."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])

@@ -24,7 +24,7 @@ from conflictscore.errors import InputError
 
 _LEAST_KEY_CHARS = 16
 """The minimum length of a key, in characters."""
-# A key in a key file of which only the hash is stored.
+# An entry of a key file that contains the hash of a key instead of the key itself.
 _HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _READS_ALL = "runs=all"
 # The name of a key's holder, which logs and metrics contain.

@@ -3,7 +3,7 @@
 If the runs are stored in a file, each process holds a lock on another file next to it. The
 operating system releases the lock when the process ends, even if the process is killed. If the runs
 are stored in a shared database, the database server notices that the process's sessions have ended.
-If a pooler or another user hides the sessions, or if the whole machine fails, a run counts as
+If a pooler or another user hides the sessions, or if the whole machine fails, a run is considered
 abandoned once its process has not confirmed it for a while.
 """
 
@@ -28,8 +28,8 @@ _TABLES = (
 _CONFIRMED_EVERY_S, _CONFIRMED_FOR_S = 5.0, 30
 """Seconds between a process's confirmations of its runs, and seconds that one stays valid.
 
-A confirmation stays valid for several intervals, so a few of them may fail before a run counts as
-abandoned.
+A confirmation stays valid for several intervals, so a few of them may fail before a run is
+considered abandoned.
 """
 
 
@@ -42,7 +42,7 @@ class RunInProgress(NamedTuple):
     began: int
     """Seconds since 1970 (UTC)."""
     until: int
-    """When the run counts as abandoned, in seconds since 1970 (UTC)."""
+    """When the run will be considered abandoned, in seconds since 1970 (UTC)."""
 
 
 class RunsInProgress:
@@ -62,7 +62,8 @@ class RunsInProgress:
         if database.remote:
             threading.Thread(target=self._confirm, name="runs in progress", daemon=True).start()
         elif path is not None:
-            with suppress(OSError):  # without the lock, the runs count as abandoned after a while
+            # without the lock, the runs are considered abandoned after a while
+            with suppress(OSError):
                 self._held.enter_context(lock(self._lock_of(self.process)))
                 self._held.callback(self._remove_lock_of, self.process)
 
