@@ -32,7 +32,6 @@ from conflictscore.correcting.yes_or_no import (
     is_answer_to_yes_or_no,
     read_yes_or_no,
     says_yes,
-    with_readings,
 )
 from conflictscore.labelers.table import overlap_scores
 from conflictscore.records import (
@@ -305,7 +304,8 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     These are the documents that contradict the claim. But an embedded labeler often gives the label
     SUPPORTS to a document that is merely on the topic, and often misses negations. If such a
     labeler is used, a document counts for the opposite only if it gives the opposite answer when it
-    is queried separately.
+    is queried separately. If the reader reports how sure it is, all these documents together must
+    clearly be read as the opposite.
     """
     question = looking.question
     if not looking.is_labelled_by_embedded:
@@ -316,7 +316,6 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
     own, opposite_givers = readings.saying(is_yes), readings.saying(not is_yes)
     if looking.reader.model.has_grammars:
         opposite_givers = opposite_givers if readings.oppose(claim, is_yes=is_yes) else ()
-        claim = with_readings(claim, readings, is_yes=is_yes)
     return Rivals(
         question,
         (claim, denied(claim)),

@@ -2,20 +2,18 @@
 
 A small reader that writes its answer says yes to nearly every such question. Its probabilities of
 the words "Yes" and "No" tell more: on 160 documents of cases that the encoders were not trained on,
-they separate a yes from a no as well as the encoders do (area under the curve .80 and .77). Both
-together separate them better (.84), so the probabilities are pooled.
+they separate a yes from a no as well as the encoders do (area under the curve .80 and .77).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import exp, fsum
+from math import fsum
 
 from conflictscore.answering.languages import opposite_word, yes_or_no
 from conflictscore.answering.statements import affirms, is_about, opposite
 from conflictscore.correcting.looking import Looking
 from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
-from conflictscore.labelers.calibration import rounded
 from conflictscore.labelers.denials import denial_of
 from conflictscore.loop.state import Reader
 from conflictscore.models import fit_documents
@@ -35,8 +33,6 @@ from conflictscore.threads import at_once
 _WORDS = ("Yes", "No")  # the words that the template "ask_yes_or_no" offers
 _ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word
 _STOPS = ",.;:!\u2013\u2014"  # punctuation after a yes or no that is a sentence by itself
-# Limit of the log-odds of a reading, so that one sure reading never overrules a sure encoder.
-_MOST_ODDS = 3.0
 # Minimum sum of the log-odds against a claim, over the documents that may contradict it. With the
 # claims of 75 cases that are disputed by their labels, the sum was chosen on the cases of two
 # authors (it keeps 11 of 35 wrong claims and 1 of 20 correct ones) and tested on those of two
@@ -143,31 +139,6 @@ def denied(claim: ClaimEvidence) -> ClaimEvidence:
 
     opposite_claim = Claim(number=claim.claim.number, text=denial_of(claim.claim.text))
     return ClaimEvidence(claim=opposite_claim, labels=tuple(map(swapped, claim.labels)))
-
-
-def with_readings(claim: ClaimEvidence, readings: Readings, *, is_yes: bool) -> ClaimEvidence:
-    """Pool the probabilities of a claim's labels with those of a reader.
-
-    The odds of the reader multiply P(SUPPORTS) and divide P(CONTRADICTS). So P(IRRELEVANT) falls if
-    the reader is sure of a side. The weight of the reader was chosen on 121 documents of cases by
-    two authors, where the accuracy of the labels rises from .46 to .60. On 79 documents of cases by
-    two others, it rises from .44 to .56. A pair without probabilities keeps its label.
-    """
-
-    def pooled(pair: EvidenceLabel) -> EvidenceLabel:
-        odds = readings.odds.get(pair.document)
-        if odds is None or not pair.probabilities or pair.label is Label.UNLABELLED:
-            return pair
-        factor = exp(max(-_MOST_ODDS, min(_MOST_ODDS, odds if is_yes else -odds)))
-        factors = {Label.SUPPORTS: factor, Label.CONTRADICTS: 1 / factor}
-        shares = {label: p * factors.get(label, 1.0) for label, p in pair.probabilities.items()}
-        total = fsum(shares.values()) or 1.0
-        probabilities = rounded({label: share / total for label, share in shares.items()})
-        label = max(probabilities, key=probabilities.__getitem__)
-        update = {"label": label, "probabilities": probabilities, "score": probabilities[label]}
-        return pair.model_copy(update=update)
-
-    return claim.model_copy(update={"labels": tuple(map(pooled, claim.labels))})
 
 
 async def read_yes_or_no(

@@ -9,7 +9,7 @@ from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.telling import hedged
 from conflictscore.correcting.wording import replaced
-from conflictscore.correcting.yes_or_no import Readings, read_yes_or_no, with_readings
+from conflictscore.correcting.yes_or_no import read_yes_or_no
 from conflictscore.errors import ProviderError
 from conflictscore.loop.state import Reader
 from conflictscore.models.usage import UsageMeter
@@ -139,28 +139,6 @@ async def test_a_passage_without_a_yes_or_no_of_its_own_is_compared_with_answers
     _, model = await looked(claim, [1.0, -1.0, -1.0], passage)
 
     assert not any("Yes or No" in prompt for prompt in model.asked)
-
-
-@pytest.mark.parametrize(("odds", "label"), [(1.5, Label.SUPPORTS), (-1.5, Label.CONTRADICTS)])
-def test_a_reading_decides_between_labels_that_are_close(odds: float, label: Label) -> None:
-    claim = claim_with((0.4, 0.4), (0.4, 0.4))
-    readings = Readings({1: odds})
-    affirmed, denied = (
-        with_readings(claim, readings, is_yes=is_yes).labels[0].label for is_yes in (True, False)
-    )
-
-    assert affirmed is label
-    assert {affirmed, denied} == {Label.SUPPORTS, Label.CONTRADICTS}
-    assert with_readings(claim, readings, is_yes=True).labels[1] == claim.labels[1]
-
-
-def test_one_reading_never_overrules_a_sure_encoder() -> None:
-    claim = claim_with((0.97, 0.01))
-    pooled = with_readings(claim, Readings({1: -50.0}), is_yes=True)
-
-    assert pooled.labels[0].probabilities == pytest.approx(
-        with_readings(claim, Readings({1: -3.0}), is_yes=True).labels[0].probabilities
-    )
 
 
 async def test_a_document_that_cannot_be_read_is_dropped_and_named() -> None:
