@@ -5,7 +5,7 @@ from collections.abc import Mapping
 DIRECTIONS: Mapping[str, frozenset[str]] = {
     word: frozenset(directions.split())
     for words, directions in (
-        ("until till before bis vor jusqu jusque hasta antes fino prima até tot voor", "end"),
+        ("until till before bis vor jusqu jusque avant hasta antes fino prima até tot voor", "end"),
         ("from since after ab seit nach depuis dès après desde después dopo vanaf", "start"),
         ("above over exceeding über", "more"),
         ("below under beneath unter", "less"),

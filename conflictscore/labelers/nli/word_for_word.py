@@ -36,6 +36,14 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _CLAUSE_END = re.compile(r"[,:;.!?()|–—\n]")
 # Words that change nothing, or that only say that a number is rounded.
 _PASSED_OVER = word_set("a an the about around approximately roughly circa etwa rund environ unos")
+_ALSO_OTHER_WORDS = frozenset(("des", "ate"))
+"""Folded forms of French "dès" and Portuguese "até", which mean something else without accents."""
+_DIRECTIONS = {
+    word: directions
+    for unfolded, directions in DIRECTIONS.items()
+    if (word := fold(unfolded)) not in _ALSO_OTHER_WORDS
+}
+"""The words of direction in folded form."""
 _NEGATIONS = frozenset(map(fold, NEGATIONS))
 """Negations in folded form, in which all words are compared here."""
 _NEGATING = _NEGATIONS | {"ne", "n", "do", "does", "did"}
@@ -165,7 +173,7 @@ def difference(claim: str, sentence: str) -> Difference | None:
         return None
     whole = _words_in(sentence)
     missing = (Counter(_folded(ours)) - Counter(_folded(whole))).elements()
-    if not all(word in DIRECTIONS for word in missing):
+    if not all(word in _DIRECTIONS for word in missing):
         return None
     size = len(ours)
     starts = [s for s, word in enumerate(whole) if word.begins and s + size <= len(whole)]
@@ -199,7 +207,7 @@ def _has_few(ours: _Words, sentence: str) -> bool:
     return any(
         word not in folded_text
         for word in _folded(ours)
-        if word != _VALUE and word not in DIRECTIONS
+        if word != _VALUE and word not in _DIRECTIONS
     )
 
 
@@ -309,7 +317,7 @@ def _is_turned(ours: _Words, clause: _Words) -> bool:
     unequal = [(a, b) for a, b in pairs if a != b]
     if len(unequal) != 1:
         return False
-    own, another = (DIRECTIONS.get(word, frozenset()) for word in unequal[0])
+    own, another = (_DIRECTIONS.get(word, frozenset()) for word in unequal[0])
     return bool(own and another) and own.isdisjoint(another)
 
 

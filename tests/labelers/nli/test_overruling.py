@@ -87,6 +87,8 @@ def test_the_same_statement_denied_contradicts_in_any_language(of: str, text: st
         ("Holm is larger than Kell.", "Kell is larger than Holm."),
         ("The offer is valid until 1 June.", "The offer is valid from 1 June."),
         ("Take the tablets before meals.", "Take the tablets after meals."),
+        ("Das Tal liegt unter der Burg.", "Das Tal liegt über der Burg."),
+        ("Le musée ferme avant midi.", "Le musée ferme après midi."),
     ],
 )
 def test_other_roles_and_directions_support_nothing(of: str, text: str) -> None:
