@@ -50,14 +50,14 @@ _CONFLICT_RATE = 248 / 779
 choice (section 6.4)."""
 _GAINS = (0.01, 0.02, 0.03, 0.05, 0.1)
 """Gains over ``rag``, in [0, 1]. The table "Questions needed" has a row for each gain."""
-_SAMPLE = 30
-"""The maximum number of questions on which an estimate runs the steps; more would take longer."""
+_SAMPLE = 30  # Maximum number of questions on which the steps run; more would take longer.
 _COUNTED = ("calls", "input_tokens", "output_tokens")
 """The fields of ``Amounts`` that are counted by the models; the cost is computed from them."""
 _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Assumed numbers of tokens, in this order: the thinking of a reasoning model before each reply,
 the JSON reply of a judge, and the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
+_CLAIM = "1 2 3 4 5 6 7 8 9."  # Has no words: foreign words give a claim a call of its own.
 _REPLIES = (
     "{text}",
     "{letter}\nJustification: The newer document says so, and another one agrees (Docs 1, 2).",
@@ -176,7 +176,8 @@ class _CountingLabeler:
         self, pairs: Sequence[Pair], meter: UsageMeter, on_label: Callable[[EvidenceLabel], None]
     ) -> None:
         if isinstance(self.asks, TableLabeler):
-            await self.asks.label_all(pairs, meter, lambda _: None)
+            on_subject = [(c.model_copy(update={"text": _CLAIM}), d) for c, d in pairs]
+            await self.asks.label_all(on_subject, meter, lambda _: None)
         elif self.asks is not None:
             for claim, document in pairs:
                 # made-up replies need not be valid verdicts; only the call counts
