@@ -58,7 +58,9 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
 # Footnote marks, such as "3", "[a]" and "†".
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
 _RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
-_STRUCK_TAG = re.compile(r"<(del|s|strike)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
+_FIGURE_DEPTH = 3
+"""Maximum number of elements between a picture and its figure."""
+_UNREAD_TAG = re.compile(r"<(del|s|strike|rt|rp)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
 _CURRENCY = "$€£¥₹₽₩₺₴₫฿"
 # An amount after its currency, at the end of a text. The amount may lack its cents.
 _PRICE = re.compile(
@@ -162,9 +164,9 @@ def _name_group(node: "LexborNode") -> None:
 
 
 def marked_inline(text: str) -> str:
-    """Mark superscripts (^) and subscripts (_) in a snippet of HTML, and drop struck-out text."""
+    """Mark superscripts (^) and subscripts (_) in HTML; drop struck-out text and pronunciations."""
     return _RAISED_TAG.sub(
-        lambda m: _shifted(m[1].lower(), m[2].strip()), _STRUCK_TAG.sub("", text)
+        lambda m: _shifted(m[1].lower(), m[2].strip()), _UNREAD_TAG.sub("", text)
     )
 
 
@@ -225,7 +227,7 @@ def _put_picture(node: "LexborNode") -> int:
     Returns the number of placeholders.
 
     The placeholder contains the alternative text. A picture whose alternative text is empty is
-    decorative and is removed.
+    decorative and is removed, unless it has a caption.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")
@@ -240,11 +242,23 @@ def _put_picture(node: "LexborNode") -> int:
         node.replace_with(words)
         return 0
     small = _is_small(attributes.get("width")) or _is_small(attributes.get("height"))
-    if alternative == "" or (small and not words):
+    if (small and not words) or (alternative == "" and not _has_caption(node)):
         node.decompose()
         return 0
     node.replace_with(_mark("image", words))
     return 1
+
+
+def _has_caption(node: "LexborNode") -> bool:
+    """Whether a picture stands in a figure with a caption, possibly inside a link or the like."""
+    around = node.parent
+    for _ in range(_FIGURE_DEPTH):
+        if around is None:
+            return False
+        if around.tag == "figure":
+            return around.css_first("figcaption") is not None
+        around = around.parent
+    return False
 
 
 def _is_small(length: str | None) -> bool:

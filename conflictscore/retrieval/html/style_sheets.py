@@ -25,6 +25,7 @@ _HIDING = re.compile(
     r"|text-indent\s*:\s*-\d{3,}|(?:left|top|right|bottom|margin-left)\s*:\s*-\d{3,}"
     r"|clip\s*:\s*rect\(\s*(?:0|1px)(?:px)?[\s,]+(?:0|1px)(?:px)?[\s,]+(?:0|1px)(?:px)?[\s,]+(?:0|1px)"
     r"|clip-path\s*:\s*(?:inset\(\s*(?:50|100)%|circle\(\s*0)|transform\s*:\s*scale\(\s*0\s*\)"
+    r"|filter\s*:\s*opacity\(\s*0*\.?0*%?\s*\)"
     r"|text-decoration(?:-line)?\s*:[^;]{0,40}line-through)",
     re.IGNORECASE,
 )
@@ -48,8 +49,12 @@ _COLOURS = {"white": "#ffffff", "black": "#000000"}
 # Values that name no colour. "inherit" may mean one colour for the text and another for the
 # background.
 _NO_COLOUR = re.compile(r"inherit|initial|unset|revert|var\(", re.IGNORECASE)
-# Heights and widths of at most one pixel.
-_COLLAPSED = re.compile(r"(?:^|;)\s*(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.I)
+# Heights and widths of at most one pixel, and text that begins beyond the box.
+_COLLAPSED = re.compile(
+    r"(?:^|;)\s*(?:(?:max-)?(?:height|width)\s*:\s*[01](?:px)?|text-indent\s*:\s*[1-9]\d\d%)"
+    r"\s*(?:;|!|$)",
+    re.IGNORECASE,
+)
 # Declarations that show nothing outside the element's box.
 _CUT_OFF = re.compile(r"overflow\s*:\s*(?:hidden|clip)", re.I)
 # Declarations that show an element that another rule hides.

@@ -89,6 +89,21 @@ def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetc
     assert whole_text(on_black).text == "1950\n1932"
 
 
+@pytest.mark.parametrize(
+    "style",
+    ["filter:opacity(0)", "text-indent:100%;white-space:nowrap;overflow:hidden"],
+)
+def test_text_that_is_filtered_or_pushed_out_of_its_box_is_not_seen(style: str) -> None:
+    assert whole_text(f"<p style='{style}'>1950</p><p>1932</p>").text == "1932"
+
+
+def test_a_picture_with_a_caption_leaves_a_mark_even_without_words() -> None:
+    figure = "<figure><a href=a><img src=a alt=''></a><figcaption>The mast</figcaption></figure>"
+    whole = whole_text(figure)
+    assert (whole.text.split("\n"), whole.pictures) == (["[image]", "The mast"], 1)
+    assert whole_text("<figure><img src=a alt=''></figure><p>lit</p>").pictures == 0
+
+
 def test_a_group_of_icons_is_read_as_its_name() -> None:
     stars = "<i class='star full'></i>" * 5
     html = f"<p>Rated <span role=img aria-label='4 of 5 stars'>{stars}</span> by Vik</p>"
@@ -101,6 +116,7 @@ def test_a_snippet_keeps_its_raised_digits_apart() -> None:
     assert marked_inline("10<sup>6</sup> in H<sub>2</sub>O, <del>1930</del>1932<sup>[4]</sup>") == (
         "10^6 in H_2O, 1932[4]"
     )
+    assert marked_inline("<ruby>漢<rp>(</rp><rt>kan</rt></ruby>字") == "<ruby>漢</ruby>字"
 
 
 @pytest.mark.parametrize(
