@@ -241,12 +241,19 @@ def _put_picture(node: "LexborNode") -> int:
     ):
         node.replace_with(words)
         return 0
-    small = _is_small(attributes.get("width")) or _is_small(attributes.get("height"))
-    if (small and not words) or (alternative == "" and not _has_caption(node)):
+    if not words and _is_decorative(node):
         node.decompose()
         return 0
     node.replace_with(_mark("image", words))
     return 1
+
+
+def _is_decorative(node: "LexborNode") -> bool:
+    """Whether a picture without words is very small, or is declared to have none."""
+    attributes = node.attributes
+    if _is_small(attributes.get("width")) or _is_small(attributes.get("height")):
+        return True
+    return attributes.get("alt") == "" and not _has_caption(node)
 
 
 def _has_caption(node: "LexborNode") -> bool:
