@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_COLLECT_AFTER = (5000, 20, 10)
+COLLECT_AFTER = (5000, 20, 10)
 """The thresholds of Python's garbage collection while a command runs."""
 
 
@@ -176,7 +176,7 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     import asyncio
 
     gc.freeze()
-    gc.set_threshold(*_COLLECT_AFTER)
+    gc.set_threshold(*COLLECT_AFTER)
     gc.enable()
     return asyncio.run(work)
 
