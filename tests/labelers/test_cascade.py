@@ -126,7 +126,7 @@ async def test_one_pair_alone_takes_the_stages_that_are_kept_with_the_verdict(
 
 async def test_an_nli_model_and_a_judge_of_many_pairs_work_together(tmp_path: Path) -> None:
     nli = NliLabeler.open(make_nli_model(tmp_path / "small-nli"))
-    claims = [claim("The lamp was lit in 1871.", 1), claim("The great tower was built white.", 2)]
+    claims = [claim("The lamp was lit in 1871.", 1), claim("The great lamp was built white.", 2)]
     documents = [
         document("The lamp was lit in 1871.", 1),
         document("The lamp was lit in 1874.", 2),
