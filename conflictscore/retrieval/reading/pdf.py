@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.pdf_columns import PageLine
@@ -40,9 +42,9 @@ _COMPOUND = re.compile(r"\b\w++-\w++")
 _WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
 # The letters of ligatures.
 _SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_SURROGATE = re.compile("[\ud800-\udfff]")
-"""Matches half of a character beyond Unicode's first plane; pdfium counts such a character as
-two."""
+_RARE, _AFTER_SURROGATES = 0xD800, 0xE000
+"""The codes between these are halves of characters beyond Unicode's first plane; pdfium counts such
+a character as two."""
 _FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
 """Matches Arabic presentation forms: letters in the shape that they have at one place in a word."""
 _CODE = frozenset("&<>=\\$")
@@ -209,9 +211,11 @@ def _undivided(text: str) -> str:
     joined_text = joined_text.replace(JOINER, "")
     if joined_text.isascii():
         return joined_text
-    if _SURROGATE.search(joined_text):
+    codes = np.frombuffer(joined_text.encode("utf-16-le", "surrogatepass"), np.uint16)
+    rare = codes[codes >= _RARE]  # searching few codes is faster than searching the text
+    if (rare < _AFTER_SURROGATES).any():
         joined_text = joined_text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if _FORMS.search(joined_text):
+    if len(rare) and _FORMS.search(joined_text):
         joined_text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), joined_text)
     for ligature, letters in _SPELLED.items():
         joined_text = joined_text.replace(ligature, letters)
@@ -234,16 +238,20 @@ class _Words:
         self._text = text
 
     @cached_property
+    def _tokens(self) -> set[str]:
+        """Return the parts of the text between white space; repetitions need not be examined."""
+        return {*self._text.lower().split()}
+
+    @cached_property
     def compounds(self) -> set[str]:
         """Return the pairs of words that are joined by a hyphen within a line."""
-        # Few lines contain a hyphen, so the others are passed over quickly.
-        lines = self._text.lower().split("\n")
-        return {pair for line in lines if "-" in line for pair in _COMPOUND.findall(line)}
+        # Few tokens contain a hyphen, so the others are passed over quickly.
+        return {pair for each in self._tokens if "-" in each for pair in _COMPOUND.findall(each)}
 
     @cached_property
     def _alone(self) -> set[str]:
         """Return the words that contain no hyphen."""
-        pieces = {*_WITH_HYPHENS.findall(self._text.lower())}
+        pieces = {*_WITH_HYPHENS.findall(" ".join(self._tokens))}
         return {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
 
     def form_compound(self, before: str, after: str) -> bool:

@@ -320,16 +320,17 @@ def _join_crossing(groups: "_Groups", walls: Sequence[Area], floors: Sequence[Ar
     Returns whether there were few enough lines to compare.
     """
     heights = [*map(_y, floors)]
+    spans = [(floor.left - _MEET, floor.right + _MEET) for floor in floors]
     comparisons = 0
     for number, wall in enumerate(walls):
+        x = _x(wall)
         low = bisect_left(heights, wall.bottom - _MEET)
         high = bisect_right(heights, wall.top + _MEET)
         comparisons += high - low
         if comparisons > _MOST_COMPARISONS:
             return False
-        for place in range(low, high):
-            floor = floors[place]
-            if floor.left - _MEET <= _x(wall) <= floor.right + _MEET:
+        for place, (left, right) in enumerate(spans[low:high], low):
+            if left <= x <= right:
                 groups.join(number, len(walls) + place)
     return True
 
@@ -342,9 +343,9 @@ class _Groups:
 
     def of(self, number: int) -> int:
         """Return the number that represents the group of a number."""
-        while self._parents[number] != number:
-            self._parents[number] = self._parents[self._parents[number]]
-            number = self._parents[number]
+        parents = self._parents
+        while (parent := parents[number]) != number:
+            parents[number] = number = parents[parent]
         return number
 
     def join(self, first: int, second: int) -> None:

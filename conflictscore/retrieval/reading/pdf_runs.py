@@ -128,7 +128,8 @@ class PageRuns:
             size, x, y = self._sizes[line], self._xs[first], self._ys[first]
             slope, right = self._ys[len(self._starts) + line] - y, self._rights[line]
             cuts = self._cuts(line, ratios)
-            if cuts or self._walls:
+            # few lines of a table cross a vertical line
+            if cuts or (self._walls and divides(self._walls(y), x, right)):
                 run = TextRun("", size, x, 0.0, y, 0, breaks, spaced, slope)
                 yield from self._divided(run, start, end, cuts)
             else:
