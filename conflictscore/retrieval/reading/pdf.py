@@ -209,17 +209,22 @@ def _undivided(text: str) -> str:
     for hyphen in _HYPHENS:
         joined_text = joined_text.replace(hyphen, "")
     joined_text = joined_text.replace(JOINER, "")
-    if joined_text.isascii():
-        return joined_text
-    codes = np.frombuffer(joined_text.encode("utf-16-le", "surrogatepass"), np.uint16)
+    return _plain(joined_text)
+
+
+def _plain(text: str) -> str:
+    """Return a text with whole characters, and with letters in their usual forms."""
+    if text.isascii():
+        return text
+    codes = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16)
     rare = codes[codes >= _RARE]  # searching few codes is faster than searching the text
     if (rare < _AFTER_SURROGATES).any():
-        joined_text = joined_text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if len(rare) and _FORMS.search(joined_text):
-        joined_text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), joined_text)
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if len(rare) and _FORMS.search(text):
+        text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), text)
     for ligature, letters in _SPELLED.items():
-        joined_text = joined_text.replace(ligature, letters)
-    return joined_text
+        text = text.replace(ligature, letters)
+    return text
 
 
 def _divides(before: str, after: str, hyphen: str) -> bool:
