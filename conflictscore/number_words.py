@@ -89,7 +89,7 @@ NUMBER_WORD = (
 )
 """Pattern for numbers in words, below ten thousand; magnitudes such as "million" may follow."""
 NUMBER_WORDS = frozenset(_COUNTED) - {"one"}  # "one" is usually a pronoun
-"""The words, in lower case, with which a number in words can begin."""
+"""The lower-case words that can begin a number in words."""
 
 
 def number_of(words: str) -> float:

@@ -1,7 +1,7 @@
 """Declares the settings of a run. Everything about a setting is declared here, and only here.
 
-Each field of :class:`DeclaredSettings` declares a setting's name, type with range, default, help,
-presets, and how commands accept it. Several things are generated from these fields:
+Each field of :class:`DeclaredSettings` declares a setting's name, type (with its range), default,
+help, presets, and how commands accept it. Several things are generated from these fields:
 
 - the options of commands, with their environment variables and keys in settings files
   (``cli/options.py``)

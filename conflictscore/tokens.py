@@ -101,7 +101,8 @@ def _is_cached() -> bool:
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     name = hashlib.sha1(_URL.encode(), usedforsecurity=False).hexdigest()
     try:
-        if folder is None:  # if the disk is full, no temporary folder is writable
+        if folder is None:
+            # an OSError if no temporary folder is writable, for example because the disk is full
             folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
         ranks = (Path(folder) / name).read_bytes() if folder else b""
     except OSError:

@@ -18,8 +18,8 @@ from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 _MOST_COMPARED = 2000
 _SAME = 1e-9  # maximum relative difference that conversion between units can cause
 _ROUNDED = 0.02
-"""Maximum relative difference between values in different units that count as equal, such as "31 m"
-and "102 feet", since texts round converted values. Chosen by hand."""
+"""Values in different units count as equal up to this relative difference (such as "31 m" and "102
+feet"), since texts round converted values. Chosen by hand."""
 
 _MOST_PARTS = 6
 """How many parts of a version number are read; further parts make a difference below ``_SAME``."""
@@ -252,7 +252,7 @@ def all_values_in(text: str) -> tuple[StatedValue, ...]:
 
 
 def _dates(text: str) -> Iterator[StatedValue]:
-    """Yield the dates in a text; the parts of an uncertain date are left as plain numbers."""
+    """Yield the dates in a text; a date that can be read in two ways is left as plain numbers."""
     for match in _DATE.finditer(text):
         date = None if _VERB.search(match[0]) else _date_of(match)
         if date is not None and (date[1] or 1) <= 12 and (date[2] or 1) <= 31:
@@ -345,7 +345,7 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 
 
 def _with_kelvin(match: re.Match[str], readings: frozenset[float]) -> frozenset[float]:
-    """Return the readings of a number before its magnitude; "300 K" can be 300 kelvin."""
+    """Return the numbers to multiply by a magnitude; "300 K" can be 300 thousand or 300 kelvin."""
     may_be_kelvin = match["magnitude"] == "K" and not match["currency"]
     return readings.union(reading / 1e3 for reading in readings if may_be_kelvin)
 

@@ -121,9 +121,9 @@ def gaps_of(
     unclaimed = [
         Gap(
             kind=GapKind.UNCLAIMED,
-            note=f"{_listed([*part.words, *part.in_others])} in"
-            f" {quoted(answer[part.start : part.end])} is in no claim"
-            f"{'' if part.words else ' in this context'}{failure}",
+            note=f"no claim covers {_listed([*part.words, *part.in_others])} in"
+            f" {quoted(answer[part.start : part.end])}"
+            f"{'' if part.words else ', but claims use this wording in another context'}{failure}",
             passage=(part.start, part.end),
         )
         for part in parts

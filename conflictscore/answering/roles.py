@@ -12,7 +12,8 @@ from conflictscore.directions import DIRECTIONS
 from conflictscore.scripts import word_set
 from conflictscore.word_lists import STEM
 
-_MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
+# Maximum number of characters read of a statement, which keeps the time linear.
+_MOST_COMPARED = 2000
 
 # Words between a verb and its preposition that play no role themselves.
 _PASSED_OVER = word_set(

@@ -242,7 +242,7 @@ def denies(statement: str) -> bool:
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Return whether a reply to a yes/no question means yes, by its first word or denials.
+    """Judge by its first word or its denials whether a reply to a yes/no question means yes.
 
     If the question contains a denial ("Is it true that bats are not blind?"), a reply with the same
     denial affirms it.
@@ -344,7 +344,7 @@ def _is_foreign(question: str) -> bool:
 
 
 def _opposite_of_led(answer: str, question: str) -> str | None:
-    """Return the opposite of an answer that consists of a yes or no and the question's words."""
+    """Return the opposite of an answer that consists of “yes” or “no” and the question's words."""
     frame = _FRAMED.fullmatch(answer)
     led = frame or _LED.match(answer)
     if led is None:

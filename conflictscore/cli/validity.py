@@ -45,7 +45,7 @@ Examples:
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N questions of each set by --seed, with all their answers. Default: all.",
+    help="Draw N questions of each set using --seed, with all their answers. Default: all.",
 )
 @seed_option()
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")

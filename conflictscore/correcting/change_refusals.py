@@ -232,7 +232,8 @@ def _says_in_another_language(
     """
     languages = {language_of(after), language_of(rival.statement)}
     if None in languages or len(languages) == 1:
-        return False  # a name alone does not reveal a language, so it does not prove a translation
+        # the language of a bare name is unknown, so it does not count as a translation
+        return False
     names = {word for word in re.findall(r"\w+", rival.statement) if not word.islower()}
     new_names = telling_terms(" ".join(names)) - telling_terms(own.statement)
     is_backed = any(not set(rival.votes).isdisjoint(claim.supports) for claim in new)
@@ -248,7 +249,7 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
             return f"no document supports “{side.claim.text}”, which it names as one side"
         # the answer's own side is worded as in its passage, which may contain citations
         words = side.claim.text if place else _CITED.sub(" ", before)
-        # in a hedge of a yes or no, the other side is its opposite
+        # if the answer is a yes or no and is hedged, the other side is the opposite word
         if place and other_word is not None and look.decision == "hedge":
             words = other_word
         if not telling_terms(words) <= terms and not _has_values_of(after, words, place, look):

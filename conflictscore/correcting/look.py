@@ -293,7 +293,8 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
 def _without_rival(look: SecondLook) -> SecondLook:
     """Complete a look that found no rival, and give the reason.
 
-    If the documents are about something else with the same name, the answer will explain both.
+    If the documents are about something else with the same name as the claim's subject, the
+    corrected answer will explain both.
     """
     of_relation = {answer.relation for answer in look.related}
     own = look.candidates[0].evidence

@@ -21,8 +21,8 @@ from conflictscore.correcting.wording import exchanged, replaced
 from conflictscore.records import ClaimEvidence, LookOutcome, SecondLook
 from conflictscore.threads import at_once
 
-# Maximum disputed claims of a passage that get a second look. A passage is one sentence, which
-# seldom makes more claims, and each look queries up to 12 documents.
+# Maximum number of disputed claims of a passage that get a second look. A passage is one sentence,
+# which seldom makes more claims, and each look queries up to 12 documents.
 _MOST_CLAIMS = 4
 
 

@@ -163,7 +163,7 @@ def explained_things(
     others: Sequence[str] = (),
     language: Language | None = LANGUAGES["en"],
 ) -> str | None:
-    """Reword a passage to make a statement about each of several things that share a name.
+    """Reword a passage to make a separate statement about each of several things of one name.
 
     The new text does not say that sources disagree, since each statement is correct about its own
     subject. Return None if the passage makes further claims, or if ``LANGUAGES`` has no wording for
@@ -262,7 +262,7 @@ def _name(document: Document) -> str:
 
 
 def told_evidence(look: SecondLook) -> ClaimEvidence:
-    """Return the statement of a passage that reports several sides, as one claim with labels.
+    """Return, as one claim with labels, the statement of a passage that reports several sides.
 
     The labels follow the paper's rule for hedged claims (section 3): a document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.

@@ -30,8 +30,8 @@ _QUESTIONS: Mapping[str, str] = {
     "pt": "O que é exatamente “{value}” neste documento, e de quê?",
     "nl": "Wat is „{value}” precies in dit document, en waarvan?",
 }
-"""The opposite question by language. For any other language, the English question is used, which
-the readers understand.
+"""The opposite question for each language. For any other language, the English question is used,
+which the readers understand.
 """
 
 

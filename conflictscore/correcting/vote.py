@@ -65,7 +65,10 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
-    """Return the indices of statements that may get a document's vote; several if none leads."""
+    """Return the indices of the statements that may get a document's vote.
+
+    There is more than one if none leads clearly.
+    """
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]
     if len(probabilities) < len(pairs):  # a lead is meaningful only if all probabilities are known
@@ -137,7 +140,7 @@ def without_agreeing_votes(
 
 
 def without_votes(candidates: Sequence[Candidate], place: int) -> tuple[Candidate, ...]:
-    """Return the candidates without the votes for the candidate at an index."""
+    """Return the candidates, with no votes for the one at ``place``."""
     nothing: dict[str, object] = {"votes": (), "witnesses": 0, "worth": 0.0}
     ignored = candidates[place].model_copy(update=nothing)
     return (*candidates[:place], ignored, *candidates[place + 1 :])

@@ -43,7 +43,7 @@ _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
 _TEMPLATE, _RULES, _ONE_CLAIM = _LONG_TEMPLATES
 _BRIEF_TEMPLATE = "label_per_document_brief"
 _MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
-"""Maximum number of claims in a call: in the longer form, and in the brief one.
+"""Maximum number of claims in a call, in the longer form and in the brief one.
 
 Models, especially small ones, make more errors near the end of a long list. At a remote endpoint,
 all claims of a typical answer share a call, since each further call repeats the rules and the
@@ -58,7 +58,7 @@ _REPLY_TOKENS = 400
 the JSON around the verdicts, and for some quotations that are longer than usual. Chosen by hand."""
 _VERDICT_TOKENS = 80  # enough for a quotation of a sentence, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
-"""Maximum number of tokens of the claims in a call: in the longer form, and in the brief one. Every
+"""Maximum number of tokens of the claims in a call, in the longer form and in the brief one. Every
 prompt reserves at least the smaller number, so that a few claims do not change where a document is
 cut. With claims of about 20 tokens, the number of claims is the stricter limit.
 """

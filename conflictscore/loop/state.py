@@ -134,7 +134,7 @@ class RagInput(TypedDict, total=False):
 
 
 class ScorerInput(TypedDict, total=False):
-    """Input for scoring only."""
+    """Input of a run that only scores an answer."""
 
     answer: str
     documents: Sequence[DocumentLike]
@@ -237,7 +237,7 @@ class RunContext:
     any text is allowed, the field is None.
     """
     run_id: str | None = None
-    """The run's id, if the caller set it; None for a new one."""
+    """The run's id, if the caller set it; if None, a new id is made."""
     reconsider: Reconsider = "worst"
     """Which conflicting claim to reconsider when an answer is rewritten: the claim with the highest
     share of contradiction, the first claim, the claim with the most evidence, or the claim that

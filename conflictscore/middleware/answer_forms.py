@@ -62,7 +62,7 @@ def answer_text(output: object) -> str | None:
 
 
 class _Place(NamedTuple):
-    """The place of the answer in an output, and its text; the text is None without an answer."""
+    """The place of the answer in an output, and its text (None if there is no answer)."""
 
     text: str | None
     steps: tuple[Any, ...]

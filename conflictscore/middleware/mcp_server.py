@@ -261,7 +261,7 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
         if request.method != "POST":
             return await Response(None, 405, {"allow": "POST"})(scope, receive, send)
         try:
-            access.caller(request)  # all callers share one limit, so it does not matter who calls
+            access.caller(request)  # refuses unauthorised callers; all others share one limit
             body = await read_body(request, access.max_body, lambda size: None)
             read_json(body)  # refuses deep nesting, which the server's own parser need not survive
         except ClientDisconnect:

@@ -139,7 +139,7 @@ def begun(messages: Sequence[BaseMessage]) -> dict[str, Any]:
 
 
 def brought_up_to_date(state: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return ``conflict_turn`` with what the last step changed, or None if nothing changed.
+    """Return ``conflict_turn``, updated with what the last step changed; None if nothing changed.
 
     The step may have called tools. Other middleware may have redacted the question, which must stay
     redacted if the question's message is removed later.

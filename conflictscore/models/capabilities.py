@@ -32,7 +32,7 @@ _NOT_OFFERED = frozenset({400, 404, 405, 415, 422, 500, 501})
 _ABOUT_JSON = re.compile(
     r"(?i)response.?format|json|schema|structured|guided|grammar|\btools?\b|function"
 )
-# Words that show that a refusal is about something else.
+# Words that show that a refusal is about something other than the form of the request.
 _ABOUT_ELSE = re.compile(
     r"(?i)context|too long|token|moderat|flagged|filter|policy|safety|quota|credit|billing|key"
 )

@@ -58,7 +58,7 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def bracketed(text: str) -> Iterator[str]:
-    """Yield the parts of a text between outermost brackets.
+    """Yield the parts of a text that are in brackets, each with its outermost brackets.
 
     An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
     """
@@ -72,7 +72,7 @@ def bracketed(text: str) -> Iterator[str]:
 
 
 def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
-    """Return the parts between matching outermost brackets, and an unclosed bracket's position."""
+    """Return the parts in matching outermost brackets, and an unclosed bracket's position."""
     parts: list[str] = []
     closing_signs: list[str] = []
     begins, in_string = start, False

@@ -19,8 +19,9 @@ times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""A server that cuts a prompt reads as much of it as its window holds. So if it has read at least
-twice as many tokens of an earlier prompt, it did not cut this one.
+"""A server that cuts a prompt reads as much of it as its window holds. So if it once read at least
+twice as many tokens as it read of this prompt, its window had room for this prompt, and it did
+not cut it.
 """
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of its tokens. Only Latin text is

@@ -228,7 +228,8 @@ def _is_status(number: object) -> bool:
 class _ErrorWords:
     """Reads status, code and messages from anywhere in the body of an error.
 
-    The first status and the first code count. Outer objects are read before inner objects.
+    If there are several statuses or codes, the first is used. Outer objects are read before inner
+    objects.
     """
 
     def __init__(self, body: Any) -> None:

@@ -56,7 +56,7 @@ class TransientError(NamedTuple):
 
 
 def transient_error(error: Exception) -> TransientError | None:
-    """Return the temporary failure that a client's exception reports, or None if it is permanent.
+    """Return the temporary failure that a client's exception reports; None for a permanent one.
 
     A permanent failure would happen again with the same request. Examples are a refused key, an
     unknown model, a bad request, an account without credit, a certificate that is not accepted, and

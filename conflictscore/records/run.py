@@ -304,7 +304,7 @@ class Run(Record):
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}
         ledger = Examined(gaps=(Gap(kind=kind, note=reason),))
-        if ledger.checked != "no":  # this kind of gap alone would mean “partly”
+        if ledger.checked != "no":  # a gap of this `kind` alone would mean “partly”
             ledger = Examined(gaps=(Gap(kind=GapKind.CHECK_FAILED, note=reason), *ledger.gaps))
         update |= {"examined": ledger, "checked": ledger.checked}
         return self.model_copy(update=update)

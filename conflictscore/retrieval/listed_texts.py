@@ -14,7 +14,7 @@ _HEADING = re.compile(r"(?m)^(#{1,4})[ \t]+(\S[^\n]{0,300})$")
 _LINE = re.compile(r"\s{0,8}(?:\(?\d{1,3}[.)]|[-*•])[ \t]+(\S[^:\n]{0,80}): (\S.*)")
 # The line below the head of a Markdown table: "| --- | :-: |".
 _RULE = re.compile(r"[\s|:-]+")
-# A part with fewer words than this makes no statement to label.
+# A part with fewer words than this contains no statement that could be labelled.
 _LEAST_WORDS = 4
 _DELIMITERS = (",", "\t", ";")
 

@@ -260,7 +260,7 @@ class _ToolReply:
         return without_voice(document)
 
     def _join(self, documents: Sequence[Retrieved], place: str) -> None:
-        """Give these documents one voice."""
+        """Make these documents count as one source (one voice)."""
         for document in documents:
             document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
 
@@ -353,7 +353,7 @@ def _in_list(results: object, depth: int) -> Iterator[Retrieved]:
 
 
 def _metadata(result: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a result's other fields, renamed to this project's field names if it has one for them.
+    """Return a result's other fields; those that have a different name in this project are renamed.
 
     Several fields may have the same name: a result with a ``link`` may also have a ``source``, the
     name of a newspaper. The field with a web address is then preferred, and next the field that

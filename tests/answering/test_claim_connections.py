@@ -109,8 +109,8 @@ def test_exchanged_roles_leave_a_passage_uncovered() -> None:
     answer = "Oriole outran Halcyon in 1987. It rained all day."
     claims = ["Halcyon outran Oriole in 1987.", "It rained all day."]
     [gap] = gaps(answer, claims)
-    assert gap.note.startswith("“Oriole”, “Halcyon” in “Oriole outran Halcyon in 1987.”")
-    assert gap.note.endswith("is in no claim in this context")
+    assert gap.note.startswith("no claim covers “Oriole”, “Halcyon” in “Oriole outran Halcyon")
+    assert gap.note.endswith(" in 1987.”, but claims use this wording in another context")
     assert len(gaps(answer, ["Oriole outran Halcyon in 1987.", *claims])) == 1
 
 

@@ -125,7 +125,7 @@ def test_the_verdict_after_a_rejection_is_on_the_first_answer(
 ) -> None:
     before, after = "It was lit in 1871, by Ida.", "It was lit in 1874."
     claim = claim_with("+-", "It was lit in 1871.")
-    unclaimed = Gap(kind=GapKind.UNCLAIMED, note="“by Ida” is in no claim", passage=(20, 26))
+    unclaimed = Gap(kind=GapKind.UNCLAIMED, note="no claim covers “by Ida”", passage=(20, 26))
     run = Run(
         question="When was it lit?",
         answer=after,

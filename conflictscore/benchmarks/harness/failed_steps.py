@@ -40,8 +40,8 @@ def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _is_lacking(report: Mapping[str, Any]) -> bool:
     """Return whether a recorded report lacks claims or requested labels.
 
-    Pairs that the loop's limits left out were not requested: repeating the step would leave them
-    out again.
+    Pairs that the loop's limits left out do not count as requested: repeating the step would leave
+    them out again.
     """
     if report["error"] is not None:
         return True

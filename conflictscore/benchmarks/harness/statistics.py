@@ -17,7 +17,7 @@ _NEEDED = ("scipy", "statsmodels")
 ALPHA = 0.05
 """The significance level of all tests, and one minus the coverage of all intervals."""
 POWER = 0.8
-"""The power at which the needed number of questions is computed, as is customary."""
+"""The power used to compute the number of questions needed; 0.8 is customary."""
 _MOST = 10_000_000
 """The largest number of questions to consider; a gain that needs more is too small to matter.
 
@@ -62,7 +62,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     the true mean no more often.
 
     Resampling identical values always gives the same mean, which says nothing about the error. So
-    the interval of identical values, or of a single value, has no bounds.
+    the bounds are None if the values are identical, or if there is only one.
     """
     if not values:
         return Interval(value=None, n=0)
@@ -194,7 +194,7 @@ def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
 
     Each pair is a question's count and total. Both sums are over questions. Whole questions are
     resampled, since the runs of a question are dependent. A question whose total is 0 is ignored.
-    ``n`` is the sum of the totals. If all bootstrap samples are equal, the interval has no bounds.
+    ``n`` is the sum of the totals. If all bootstrap samples are equal, the bounds are None.
     If there is no question, the interval has no value either.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]

@@ -164,8 +164,8 @@ class RunStore:
         A power cut can lose the last few seconds of records; their steps are then repeated.
 
         Returns:
-            The record as it will be read from the file. If this record is used, figures do not
-            depend on whether a run was resumed.
+            The record as it will be read from the file. Use this record instead of the argument:
+            then figures do not depend on whether a run was resumed.
         """
         if record.question not in self._ids:
             raise ValueError(f"the run has no question {record.question!r}")

@@ -94,8 +94,8 @@ def _judged(
     """Compute NatConfQA's measures for the answer in a row from the annotators' lists.
 
     Raises:
-        InputError: The question is unknown, its references have changed, or a pair is not a
-            conflict of the question.
+        InputError: The question is unknown, its references have changed, or a listed pair is not
+            among the question's conflicts.
     """
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
@@ -108,7 +108,9 @@ def _judged(
         )
     conflicts = _pairs(row.found_pairs)
     if not conflicts <= set(question.conflicts):
-        raise InputError(f"{where}, field {_FOUND_PAIRS}: a pair is not a conflict of the question")
+        raise InputError(
+            f"{where}, field {_FOUND_PAIRS}: a pair is not among the question's conflicts"
+        )
     short_answers = len(row.short_answers.splitlines())
     found_indices, supported_indices = _indices(row.found), _indices(row.supported)
     rulings = {

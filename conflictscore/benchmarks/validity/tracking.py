@@ -37,8 +37,11 @@ It is lower than elsewhere (2,000 and 9,999), since each sample ranks all answer
 bounds are less exact: each is estimated from the dozen most extreme samples.
 """
 _LEAST_DEFINED = 0.95
-"""The share of bootstrap samples in which rho must be defined; otherwise the interval would
-describe only the samples in which the values happen to differ. Chosen, not measured."""
+"""The minimum share of bootstrap samples in which rho is defined.
+
+Rho is undefined if all values on one side are equal. With too many such samples, the interval would
+describe only the rest. Chosen, not measured.
+"""
 _FEWEST = 4
 """The minimum number of answers for a rank correlation.
 
@@ -174,7 +177,7 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
     """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
-    The interval has no bounds if rho is undefined in too many bootstrap samples, or if it is the
+    The bounds are None if rho is undefined in too many bootstrap samples, or if it is the
     same in all of them. In both cases, the samples say nothing about the error of rho.
     """
     n = len(people)

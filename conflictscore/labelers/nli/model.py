@@ -43,7 +43,7 @@ MOST_TOKENS = 512
 """Maximum length of a pair, in tokens, even if the model could read more. Encoders for NLI are
 trained on pairs of at most this length."""
 _PAIR_TOKENS = 128
-"""Length of a pair, in tokens, if the tokenizer sets no length.
+"""Length of a pair, in tokens, if the tokenizer does not set one.
 
 The length is about three sentences, which can be shown in full as evidence.
 """

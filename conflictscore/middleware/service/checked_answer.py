@@ -349,9 +349,10 @@ def unchecked_note(reason: str) -> str:
 
 
 def _listed(side: Sequence[Witness]) -> str:
-    """Return the first sources for or against a claim, each as its title and host or its number.
+    """Return the first sources for or against a claim.
 
-    A title that states or orders something is left out, since the note is part of the reply.
+    Each is named by its title (or else its number), followed by its host if known. A title that
+    states or orders something is left out, since the note is part of the reply.
     """
     names = []
     for witness in side[:_MOST_SOURCES]:

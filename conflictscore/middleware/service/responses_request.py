@@ -127,7 +127,7 @@ class ResponsesRequest:
 
 
 def read_responses(body: Fields, earlier: Mapping[str, str]) -> ResponsesRequest:
-    """Read a request for a response; errors for invalid fields (400) name the field.
+    """Read a request for a response; an invalid field raises an error (400) that names it.
 
     ``earlier`` holds the texts of the earlier answers that the body refers to, by id.
     """

@@ -219,7 +219,7 @@ def _close_shared() -> None:
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:
-    """Send the settings and read the answer; empty if the process died."""
+    """Send the settings and read the answer, which is empty if the process died."""
     assert process.stdin is not None  # noqa: S101 (both are pipes: see LocalServer._start)
     assert process.stdout is not None  # noqa: S101 (as above)
     try:

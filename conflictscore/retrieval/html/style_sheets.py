@@ -69,7 +69,7 @@ _WHITE = re.compile(
     r"|rgba\([^)]{0,40},\s*0?\.?0\s*\))",
     re.IGNORECASE,
 )
-# Declarations of a background, on which white text may be visible: any but a white one.
+# Declarations of any background that is not white. White text may be visible on such a background.
 _GROUND = re.compile(
     r"background(?:-color|-image)?\s*:(?!\s*(?:#fff(?:fff)?|white|none|transparent)\s*(?:[;!}\"']|$))"
     r"|bgcolor(?!\s*=\s*[\"']?(?:#fff(?:fff)?|white)\b)",
@@ -79,7 +79,7 @@ _NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
 # "all", "screen", nothing, or only a condition.
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
-# Media queries that may not apply to an ordinary screen.
+# Media queries that might not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 # The parts of a selector that give it its weight: ids, classes and attributes, elements.

@@ -59,7 +59,7 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: Sheets) -
             node.attrs["data-row"] = ""
         elif node.tag in _INLINE and _BLOCK.search(declarations):
             _set_apart(page, node, declarations)
-    # inner rows come later in the list; an outer row replaces the elements inside it with text
+    # inner rows first: an outer row replaces the elements inside it with text
     for node in reversed(body.css("[role=row],[data-row]")):
         _join_cells(page, node)
 

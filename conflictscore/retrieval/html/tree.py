@@ -65,8 +65,8 @@ _CHANGE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[a-z][A-Z]")
 class ShownPage(NamedTuple):
     """A page's tree, and the number of pictures that were replaced with placeholders.
 
-    ``is_unsure`` says whether invisible text may be left, because the style sheets have too many
-    rules for the size of the page.
+    ``is_unsure`` is True if the page may still contain invisible text, since its style sheets have
+    too many rules for its size to be applied completely.
     """
 
     tree: "LexborHTMLParser"

@@ -1,8 +1,8 @@
 """Finds the ruled tables of a PDF page, and puts the text inside them into rows and cells.
 
 A table is a group of vertical and horizontal lines that meet. Cells without a line between them
-form one cell. If such a cell spans several rows, a short text is repeated in each row. The text is
-put in the cell's first column, and the other columns of the cell are empty.
+form one cell. If such a cell spans several rows, its text is repeated in each row if it is short.
+The text is put in the cell's first column, and the other columns of the cell are empty.
 
 The limits in this module were chosen by hand.
 """
@@ -82,7 +82,7 @@ class Grid:
         return Area(self.columns[0], self.rows[-1], self.columns[-1], self.rows[0])
 
     def fits(self, lines: Iterable[Sequence[Segment]]) -> bool:
-        """Whether the lines of text on a page are arranged as in a complete table.
+        """Whether the lines of text on a page are arranged like the cells of a complete table.
 
         The result is False if there is text beside the table, if a cell contains a long text or
         white space that divides columns, or if too few cells contain words. The lines may then be a

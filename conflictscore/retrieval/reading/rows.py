@@ -29,7 +29,7 @@ from conflictscore.retrieval.reading.delimited_rows import (
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
 
 _OWN_FIELDS = ("metadata", "number", "duplicate_of")
-"""Names of columns that are also fields of :class:`~conflictscore.records.Document`."""
+"""Fields of :class:`~conflictscore.records.Document` whose names are ordinary columns in a row."""
 _METADATA_FIELDS = ("metadata", "meta", "extra_info")
 """Names under which LangChain, Haystack and LlamaIndex store a row's metadata."""
 _DEEPEST_TEXT = 3

@@ -76,7 +76,7 @@ def test_an_index_of_nothing_leaves_that_measure_uncounted(
         ({"question_id": "other"}, "field question_id: there is no question 'other'"),
         ({RECALL: "0, 1"}, f"field {RECALL}: String should match"),
         ({CONFLICT_RECALL: "0-1"}, f"field {CONFLICT_RECALL}: String should match"),
-        ({CONFLICT_RECALL: "(1, 2)"}, "a pair is not a conflict of the question"),
+        ({CONFLICT_RECALL: "(1, 2)"}, "a pair is not among the question's conflicts"),
         ({CONFLICT_PRECISION: "[(0, 1)]"}, f"field {CONFLICT_PRECISION}: String should match"),
         ({"reference_answers": "1871"}, "field reference_answers: the answers or their"),
         ({"conflicting_answer_pairs": None}, "or their conflicting pairs differ from those of"),

@@ -82,7 +82,7 @@ def _are_shards(group: Sequence[ReportRun]) -> bool:
 
 
 def _overlap_error(overlaps: Sequence[tuple[str, ReportRun, ReportRun]]) -> InputError:
-    """Name the first two runs that share questions, and how many these two share."""
+    """Return an error that names the first two runs that share questions, and says how many."""
     question, first, second = overlaps[0]
     count = sum(owner is first and run is second for _, owner, run in overlaps)
     are_shared = "question is" if count == 1 else "questions are"

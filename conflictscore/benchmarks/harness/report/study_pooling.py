@@ -132,7 +132,7 @@ def pooled_levels(runs: Sequence[ReportRun]) -> Iterator[PooledLevel]:
 
 @dataclass
 class _Tally:
-    """Counts what became of a question's first answers with a conflict, over all runs."""
+    """Counts, over all runs, what became of a question's first answers with a conflict."""
 
     answers: int = 0
     revised: int = 0

@@ -1,7 +1,7 @@
 """Shows the figures of a run as tables: in a terminal, on the report page and in files.
 
-In a terminal, the tables fit into 80 to 100 columns. Model names, category names and error messages
-are untrusted text. Untrusted text is shown without markup or control characters.
+In a terminal, the tables are made for a width of 80 to 100 columns. Model names, category names and
+error messages are untrusted text. Untrusted text is shown without markup or control characters.
 """
 
 from collections import defaultdict
