@@ -3,6 +3,7 @@
 from copy import deepcopy
 from io import BytesIO
 from typing import Any, cast
+from zipfile import ZipFile
 
 import pytest
 from pptx.chart.data import CategoryChartData
@@ -59,6 +60,64 @@ def test_shapes_are_read_from_top_to_bottom_and_left_to_right() -> None:
         slide.shapes.title.text = "top"
 
     assert read(slides(fill))[0] == ["top", "left", "right", "below"]
+
+
+def test_a_content_placeholder_without_a_place_takes_that_of_the_masters_body() -> None:
+    def fill(deck: Any) -> None:
+        layout = deck.slide_layouts[TITLE_AND_BODY]
+        assert not layout.placeholders[1]._element.spPr.xpath("a:xfrm")
+        slide = deck.slides.add_slide(layout)
+        slide.shapes.title.text = "top"
+        slide.placeholders[1].text = "body"
+        box(slide, 1, 0.1, "above the body")
+
+    assert read(slides(fill))[0] == ["top", "above the body", "body"]
+
+
+def shape_at(text: str, place: str, kind: str = "") -> str:
+    xfrm = "<xfrm><off x='{}' y='{}'/><ext cx='100' cy='100'/></xfrm>".format(*place.split(","))
+    placeholder = f"<ph type='{kind}'/>" if kind else ""
+    about = f"<nvSpPr><cNvPr/><nvPr>{placeholder}</nvPr></nvSpPr>"
+    body = f"<txBody><p><r><t>{text}</t></r></p></txBody>"
+    return f"<sp>{about}<spPr>{xfrm}</spPr>{body}</sp>"
+
+
+def test_a_shape_without_a_place_is_read_although_the_one_before_it_lies_outside() -> None:
+    unplaced = "<sp><nvSpPr><cNvPr/></nvSpPr><txBody><p><r><t>lit</t></r></p></txBody></sp>"
+    shapes = shape_at("outside", "-5000000,0") + unplaced + shape_at("1932", "0,9000")
+    assert sorted(read(slide_parts(shapes))[0]) == ["1932", "lit"]
+
+
+def test_what_a_layout_keeps_outside_the_slide_is_left_out() -> None:
+    shapes = shape_at("how to use this template", "-5000000,0") + shape_at("Draft", "0,0")
+    layout = f"<sldLayout><cSld><spTree>{shapes}</spTree></cSld></sldLayout>"
+    assert read(slide_parts(shape_at("lit", "0,0"), slideLayout=layout))[0] == ["lit", "Draft"]
+
+
+def test_a_title_with_a_formula_comes_first_and_names_the_document() -> None:
+    title = shape_at("Range in km", "0,9000", "title")
+    shapes = (
+        f"{shape_at('lit', '0,0')}<AlternateContent><Choice>{title}</Choice></AlternateContent>"
+    )
+    assert read(slide_parts(shapes)) == (["Range in km", "lit"], "Range in km", [])
+
+
+def test_the_title_is_that_of_the_first_slide_that_has_one() -> None:
+    def fill(deck: Any) -> None:
+        box(deck.slides.add_slide(deck.slide_layouts[BLANK]), 1, 1, "1932")
+        deck.slides.add_slide(deck.slide_layouts[TITLE_ONLY]).shapes.title.text = "Lamps"
+
+    assert read(slides(fill))[1] == "Lamps"
+
+
+def test_a_slide_that_the_file_lacks_is_noted() -> None:
+    with ZipFile(BytesIO(slide_parts(shape_at("lit", "0,0")))) as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    main = "ppt/presentation.xml"
+    second = b"<sldId xmlns:r='r' r:id='gone'/></sldIdLst>"
+    content[main] = content[main].replace(b"</sldIdLst>", second)
+    lines, _, notes = read(packed(content))
+    assert (lines, notes) == (["lit"], ["log.pptx: a slide is missing from the file"])
 
 
 def test_tables_keep_their_columns_and_spanning_cells_are_repeated() -> None:

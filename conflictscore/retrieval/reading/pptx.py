@@ -32,7 +32,15 @@ _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units (914,400 to the inch), if the file does not state it: 10
 by 7.5 inches."""
 _BAND = 10
-"""Shapes are read from left to right if their tops differ by less than a tenth of a slide's height.
+"""Shapes are read from left to right if their tops differ by less than a tenth of a slide's height,
+and by less than half of the topmost shape's height.
+
+The second condition keeps lines apart that are separate shapes, one closely below another.
+"""
+_ON_MASTER = {"ctrTitle": "title"} | dict.fromkeys(
+    ("chart", "clipArt", "dgm", "media", "obj", "pic", "subTitle", "tbl"), "body"
+)
+"""The kind of a master's placeholder from which a placeholder of another kind takes its position.
 """
 
 
@@ -41,7 +49,7 @@ def read_pptx(data: bytes) -> RichText:
 
     Hidden slides and shapes, and shapes outside the slide, are left out. Texts that are repeated on
     all slides appear once. The title is taken from the file's properties, or else from the first
-    slide.
+    slide that has a title.
 
     Raises:
         ValueError: The file is not a .pptx file, unpacks to more than 100 MB, or declares entities.
@@ -61,11 +69,15 @@ class _Box(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A shape on a slide, its position, and the kind of its placeholder (empty if it has none)."""
+    """A shape on a slide, its position, and the kind of its placeholder (empty if it has none).
+
+    A shape that is not placed has no position of its own, but that of the preceding shape.
+    """
 
     element: Element
     box: _Box
     kind: str
+    is_placed: bool
 
 
 class _Slides:
@@ -83,12 +95,12 @@ class _Slides:
     def read(self) -> RichText:
         """Return the text of the presentation, its title, and notes on what was left out."""
         pieces: list[str] = []
-        hidden = 0
+        hidden = missing = 0
         for part in self._parts():
             slide = self._package.part(part)
             if slide is None:
-                continue
-            if slide.get("show") in ("0", "false"):
+                missing += 1
+            elif slide.get("show") in ("0", "false"):
                 hidden += 1
             else:
                 pieces.append("\n".join(self._slide(slide, part)))
@@ -97,6 +109,9 @@ class _Slides:
         if hidden:
             count = "a hidden slide is" if hidden == 1 else f"{hidden} hidden slides are"
             notes += (Note(NoteKind.UNSEEN, f"{count} left out"),)
+        if missing:
+            count = "a slide is" if missing == 1 else f"{missing} slides are"
+            notes += (Note(NoteKind.PAGES_WITHOUT_TEXT, f"{count} missing from the file"),)
         return RichText(text, self._package.title() or self._title, notes)
 
     def _parts(self) -> list[str]:
@@ -111,7 +126,7 @@ class _Slides:
         drawing = Drawing(self._package, part, self._not_in_words)
         backgrounds = self._backgrounds(part)
         places = _placeholder_boxes(root for _, root in backgrounds)
-        shapes = [shape for shape in _shapes(slide, places) if self._is_on_slide(shape.box)]
+        shapes = [*filter(self._is_on_slide, _shapes(slide, places))]
         for shape in self._in_order(shapes):
             lines = drawing.lines(shape.element)
             if shape.kind in _TITLES and not self._title:
@@ -136,7 +151,7 @@ class _Slides:
         """Yield the texts on the layout and its master; pictures there are decorative."""
         for name, root in backgrounds:
             drawing = Drawing(self._package, name, Counter())
-            for shape in _shapes(root, {}):
+            for shape in filter(self._is_on_slide, _shapes(root, {})):
                 if not shape.kind and name_of(shape.element) in ("sp", "grpSp"):
                     yield from self._new(drawing.lines(shape.element))
             if root.get("showMasterSp") in ("0", "false"):
@@ -162,8 +177,10 @@ class _Slides:
             if lines:
                 yield "\n".join([f"Notes: {lines[0]}", *lines[1:]])
 
-    def _is_on_slide(self, box: _Box) -> bool:
-        return (
+    def _is_on_slide(self, shape: _Shape) -> bool:
+        """Return whether a shape lies on the slide; a shape without a position counts as on it."""
+        box = shape.box
+        return not shape.is_placed or (
             box.left < self._width
             and box.top < self._height
             and box.left + box.width >= 0
@@ -198,12 +215,17 @@ def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Sh
     box = _Box(0, 0, 0, 0)
     for element in children(child(slide, "cSld", "spTree")):
         kind, index = _placeholder(element)
-        box = _box(element) or places.get((kind, index)) or places.get((kind, "")) or box
-        yield _Shape(element, box, kind)
+        keys = ((kind, index), (kind, ""), (_ON_MASTER.get(kind, ""), ""))
+        own = _box(element) or next(filter(None, map(places.get, keys)), None)
+        box = own or box
+        yield _Shape(element, box, kind, own is not None)
 
 
 def _placeholder(element: Element) -> tuple[str, str]:
     """Return the kind and number of the placeholder that a shape fills; empty if there is none."""
+    if name_of(element) == "AlternateContent":  # for example, a title with a formula
+        placeholders = (_placeholder(shape) for form in element for shape in form)
+        return next((each for each in placeholders if each[0]), ("", ""))
     properties = next((each for each in element if name_of(each).startswith("nv")), None)
     placeholder = child(properties, "nvPr", "ph")
     if placeholder is None:
