@@ -8,8 +8,16 @@ import re
 import zlib
 from collections.abc import Iterator
 
-_LAYERS = b"/OCProperties"
-_FIELD, _TYPED = b"/Widget", b"/FreeText"
+
+def _written(name: bytes) -> bytes:
+    """Return a regular expression for a PDF name, any of whose letters may be escaped (#57)."""
+    escaped = (b"(?:%c|#(?i:%02x))" % (letter, letter) for letter in name)
+    return b"/" + b"".join(escaped)
+
+
+_LAYERS = re.compile(_written(b"OCProperties"))
+_FIELDS = re.compile(_written(b"Widget") + b"|" + _written(b"FreeText"))
+_LIST = re.compile(_written(b"ObjStm"))
 _MOST_BYTES = 8_000_000
 """Maximum number of bytes in decompressed objects that are searched."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
@@ -17,34 +25,43 @@ _PACKED, _UNPACKED = 300_000, 1_000_000
 decompression.
 """
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
-_OBJECTS = re.compile(rb"/ObjStm\b.{0,300}?\bstream\r?\n", re.DOTALL)
+_OBJECTS = re.compile(_LIST.pattern + rb"\b.{0,300}?\bstream\r?\n", re.DOTALL)
+_BEFORE = 300
+"""Maximum number of bytes before a list's type that are searched for the list's parameters."""
 
 
 class Names:
     """Tells which names may occur in a file, whose bytes are ``data``.
 
     Attributes:
-        layers: Whether the file has layers, visible or not. In doubt, it has none.
-        fields: Whether the file has form fields or typed notes. In doubt, it has some.
+        layers: Whether the file has layers, visible or not. In doubt, it has none. Otherwise every
+            text of an encrypted file would be compared with images of its pages, which may take ten
+            seconds (see :class:`Sight`). A hidden layer that is overlooked is read as visible.
+        fields: Whether the file has form fields or typed notes. In doubt, it has some, since pdfium
+            then lists the annotations of each page, which takes little time.
     """
 
     def __init__(self, data: bytes) -> None:
-        self.layers = _LAYERS in data
-        self.fields = _FIELD in data or _TYPED in data
+        self.layers = _LAYERS.search(data) is not None
+        self.fields = _FIELDS.search(data) is not None
         complete_lists = 0
         for objects, is_complete in _unpacked(data):
             complete_lists += is_complete
-            self.layers = self.layers or _LAYERS in objects
-            self.fields = self.fields or _FIELD in objects or _TYPED in objects
+            self.layers = self.layers or _LAYERS.search(objects) is not None
+            self.fields = self.fields or _FIELDS.search(objects) is not None
             if self.layers and self.fields:
                 return
-        # A list that cannot be decompressed may contain anything.
-        is_unsure = complete_lists < data.count(b"/ObjStm") or b"/Encrypt" in data
+        # A list that cannot be read completely may contain anything.
+        lists = sum(1 for _ in _LIST.finditer(data))
+        is_unsure = complete_lists < lists or b"/Encrypt" in data
         self.fields = self.fields or is_unsure
 
 
 def _unpacked(data: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Yield the lists of objects that can be decompressed, and whether each is complete."""
+    """Yield the lists of objects that can be decompressed, and whether each is completely readable.
+
+    With parameters, such as a predictor, the decompressed bytes may be differences between bytes.
+    """
     unpacked_bytes = 0
     for match in _OBJECTS.finditer(data):
         packed_objects = memoryview(data)[match.end() : match.end() + _PACKED]
@@ -53,7 +70,8 @@ def _unpacked(data: bytes) -> Iterator[tuple[bytes, bool]]:
             objects = decompressor.decompress(packed_objects, _UNPACKED)
         except zlib.error:
             continue
-        yield objects, decompressor.eof
+        before = data[max(0, match.start() - _BEFORE) : match.start()].rpartition(b"obj")[2]
+        yield objects, decompressor.eof and b"/DecodeParms" not in before + match[0]
         unpacked_bytes += len(objects)
         if unpacked_bytes > _MOST_BYTES:
             return
