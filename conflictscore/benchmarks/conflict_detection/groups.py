@@ -1,6 +1,7 @@
 """Defines the common format of claims and their documents, and reads our own file format."""
 
 import re
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,6 +10,14 @@ from pydantic import Field
 from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
 from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
+from conflictscore.scripts import WORD_CHARACTER
+
+_MARKED_WORD = rf"(?:{WORD_CHARACTER}|[\u0300-\u036f])"
+# A word with the signs that belong to it: a minus before a number, or plus and number signs at the
+# end, as in "C++", "C#" and "A+".
+_SIGNED_WORD = re.compile(
+    rf"(?:(?<!{WORD_CHARACTER})[-\u2212](?=\d))?{_MARKED_WORD}++(?:[+#]++(?!{WORD_CHARACTER}))?"
+)
 
 
 class GroupDocument(Record):
@@ -132,5 +141,10 @@ def statement(question: str, answer: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in lower case, without punctuation or extra white space, for comparison."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    """Return a text in lower case, without punctuation or extra white space, for comparison.
+
+    Accents, vowel signs, the minus of a number, and the signs at the end of "C++" and "C#" are
+    kept, since texts that differ in them are different answers.
+    """
+    composed = unicodedata.normalize("NFC", text.casefold())
+    return " ".join(_SIGNED_WORD.findall(composed)).replace("\u2212", "-")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.conflict_detection.data import read_data
-from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup
+from conflictscore.benchmarks.conflict_detection.groups import ClaimGroup, folded
 from conflictscore.errors import InputError
 from tests.benchmarks.conflict_detection.claims import C, N, S
 from tests.benchmarks.truthfulqa.files import write_jsonl
@@ -100,6 +100,40 @@ def split_up(groups: list[ClaimGroup]) -> tuple[list[ClaimGroup], list[ClaimGrou
     assert conflicts
     assert others
     return conflicts, others
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("-5", "5"),
+        ("\u22125", "5"),
+        ("C++", "C#"),
+        ("C", "C#"),
+        ("A+", "A-"),
+        ("\u0915\u093f", "\u0915\u0940"),
+        ("caf\u00e9", "cafe"),
+        ("q\u0301", "q"),
+    ],
+    ids=range(8),
+)
+def test_answers_that_differ_in_signs_or_marks_are_different(first: str, second: str) -> None:
+    assert folded(first) != folded(second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("\u22125", "-5"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("The Pier.", "the  pier"),
+        ("1990-1995", "1990 1995"),
+        ("3+4", "3 + 4"),
+        ("Who? Ada!", "who ada"),
+    ],
+    ids=range(6),
+)
+def test_answers_that_differ_in_form_alone_are_the_same(first: str, second: str) -> None:
+    assert folded(first) == folded(second)
 
 
 def test_ambigdocs_holds_one_entitys_answer_against_all(tmp_path: Path) -> None:

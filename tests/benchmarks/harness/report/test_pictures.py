@@ -175,6 +175,8 @@ def test_runs_without_figures_and_a_file_in_place_of_a_folder_are_refused(tmp_pa
         export_pictures([], tmp_path / "new")
     with pytest.raises(InputError):
         export_pictures([run("one", CHOICES)], tmp_path / "file")
+    with pytest.raises(InputError, match="choose another folder"):
+        export_pictures([run("one", CHOICES)], tmp_path / ("a" * 300))
 
 
 def test_the_page_holds_its_charts_with_their_figures_as_the_other_text() -> None:

@@ -211,7 +211,7 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
             axes.annotate(text, point, (6, 4), textcoords="offset points", fontsize=8)
         # the names need room to the right of the points
         axes.set_xlim(0, 1.6 * max(tokens for _, tokens, _ in lines))
-        axes.set_xlabel("input and output tokens per question")
+        axes.set_xlabel("input and output tokens per question, in the method's own step")
         axes.set_ylabel("points over rag")
 
     words = "; ".join(
@@ -222,7 +222,13 @@ def _gain(run: ReportRun, stem: str) -> Picture | None:
 
 
 def _tokens(run: ReportRun, method: str) -> float | None:
-    """Return the mean tokens per question in the method's step; None if they were not counted."""
+    """Return the mean tokens per question in the method's step; None if they were not counted.
+
+    The step of ``regenerated-rag`` and ``guarded-rag`` includes the first answer and its score. A
+    method that starts from this first answer, such as ``resample`` or ``revised-rag``, has a step
+    of its own, which includes only what it adds. Such a method therefore looks cheaper here than it
+    is alone. The runs have results only of registered methods (see ``results.results``).
+    """
     step = METHODS[method].step or method
     usages = [
         [usage.cold for usage in question_result.usage[step].values()]
@@ -257,9 +263,9 @@ def export_pictures(runs: Sequence[ReportRun], folder: Path) -> int:
     charts = pictures(runs)
     if not charts:
         raise InputError("there is nothing to draw, since no answer in these runs was judged")
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder for the pictures")
     try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file; give a folder for the pictures")
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
