@@ -71,7 +71,7 @@ _MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
 # Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931", "1931年5月3日", "3.5.1931"
 # and "31/12/1931". In figures, dots mean that the day comes first; with slashes, either may.
 _DATE = re.compile(
-    r"(?<![\w.])(?:"
+    rf"(?<![\w.])(?=[\d{''.join(sorted({name[0] for name in _MONTHS}))}])(?:"  # saves most attempts
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,2}}(?:of |de |di )?(?P<month>{_MONTH})\b\.?"
     r"(?:,?\s{1,2}(?:de |of |del )?(?P<year>\d{4})(?!\d))?"
     rf"|(?P<month2>{_MONTH})\b\.?\s{{1,2}}(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
