@@ -7,9 +7,10 @@ them.
 
 Every document counts, as in the paper. If ``duplicate_of`` maps near-duplicates to the first
 document of their group, a group counts once on each side. If ``weights`` (at least 0, by default 1)
-are given, the weight of a side is the sum of the weights of its documents and groups. The weight of
-a group is the largest weight of its documents. Documents of weight 0 are left out. Equal weights
-change nothing.
+are given, the weight of a side is the sum of the weights of its documents and groups. On each
+side, the weight of a group is the largest weight of its documents on that side: a document that
+supports a claim lends no weight to a copy that contradicts it. Documents of weight 0 are left out.
+Equal weights change nothing.
 """
 
 from collections import Counter
@@ -36,6 +37,9 @@ _FEW_LOST = 0.1
 """The tolerated share if one side never occurs. This share is smaller, since the lost replies may
 be exactly the replies for the missing side. Both shares were chosen, not measured.
 """
+
+_ROUNDING = 1e-9
+"""Smaller differences of balances are rounding errors."""
 
 
 def contradiction_share(
@@ -94,7 +98,9 @@ def claim_to_reconsider(
     """Return the number of the claim to reconsider, or None if no claim is in conflict.
 
     The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
-    it is the claim with the highest share of contradiction; ties go to the earlier claim.
+    it is the claim with the highest share of contradiction, since it is the likeliest to be wrong.
+    Ties go to the earlier claim. :func:`disputed_claims` has another order, since it serves
+    corrections of several claims, of which the main ones come first.
     """
 
     def share(claim: ClaimEvidence) -> float:
@@ -190,7 +196,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
     sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
-    if len(lost) in {0, len(pairs)}:  # nothing was lost, or there is no score anyway
+    if not lost or not _has_a_label(pairs):  # nothing was lost, or there is no score anyway
         return None
     share = len(lost) / (len(lost) + sides.total())
     # If one side occurs, a single unreadable reply may be an accident. If neither side occurs, that
@@ -216,11 +222,13 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     and ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
     compared pair by pair; the first pair that differs decides. So a well-supported aside cannot
     make up for a bad claim. The mean must not fall either. A passage without claims counts as one
-    claim that no document mentions. On a tie, the old passage is kept.
+    claim that no document mentions. On a tie, the old passage is kept. Differences that rounding
+    may have caused do not count.
     """
     old, new = sorted(before) or [0.0], sorted(after) or [0.0]
-    no_worse = fsum(new) / len(new) >= fsum(old) / len(old)
-    return no_worse and next((b > a for a, b in zip(old, new, strict=False) if a != b), False)
+    changes = (b - a for a, b in zip(old, new, strict=False))
+    no_worse = fsum(new) / len(new) - fsum(old) / len(old) > -_ROUNDING
+    return no_worse and next((change > 0 for change in changes if abs(change) > _ROUNDING), False)
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -240,7 +248,10 @@ def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
 def worth(
     documents: Iterable[int], duplicate_of: Mapping[int, int], weights: Mapping[int, float]
 ) -> float:
-    """Return the documents' total weight (default 1 each); of copies, only the largest counts."""
+    """Return the total weight of documents of one side (default 1 each).
+
+    Of the copies among them, only the one with the largest weight counts.
+    """
     if not duplicate_of and not weights:
         return float(len({*documents}))
     largest: dict[int, float] = {}

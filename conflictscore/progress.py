@@ -35,7 +35,8 @@ class CountBar:
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
-        self._task = self._bar.add_task(verb, start=False)
+        # no total is known before the first count; rich's default would show "0/100"
+        self._task = self._bar.add_task(verb, start=False, total=None)
         self._tenth, self._last_line = -1, 0.0
         self._printed: set[str] = set()
 

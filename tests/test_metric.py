@@ -122,8 +122,8 @@ def test_a_claim_with_neither_side_adds_nothing_and_is_counted_as_uncovered() ->
 
 @pytest.mark.parametrize(
     ("rows", "share_labelled"),
-    [([], None), (["", ""], None), (["??", "??"], 0.0)],
-    ids=["no claims", "no documents", "nothing labelled"],
+    [([], None), (["", ""], None), (["??", "??"], 0.0), (["!?", "x?"], 0.0)],
+    ids=["no claims", "no documents", "nothing labelled", "nothing labelled for several reasons"],
 )
 def test_where_nothing_was_labelled_there_is_no_score(
     rows: list[str], share_labelled: float | None
@@ -272,6 +272,7 @@ def test_where_a_policy_disputes_more_than_conflicts_a_refuted_claim_may_be_put_
         (["++"], ["++"], False),
         ([], ["++"], True),
         ([], [], False),
+        (["+--", "++-"], ["+-", "+-"], True),  # both means are 0, whatever the rounding
     ],
 )
 def test_the_guard_lets_a_change_stand_only_where_its_evidence_is_better(
@@ -337,6 +338,11 @@ def test_a_document_of_weight_0_is_left_out(
 
 def test_copies_are_worth_the_most_trusted_of_them() -> None:
     assert weighed(["+-+"], {1: 1.0, 2: 1.0, 3: 3.0}, {3: 1}) == pytest.approx((1 / 3, 1 / 4))
+
+
+def test_a_trusted_copy_on_the_other_side_lends_no_weight() -> None:
+    weights, copies = {1: 1.0, 2: 0.1}, {2: 1}
+    assert weighed(["+-"], weights, copies) == pytest.approx((0.1, 0.1 / 1.1))
 
 
 def test_claims_are_put_in_order_by_the_weights_at_stake() -> None:

@@ -81,6 +81,11 @@ async def test_a_labeler_says_what_it_has_not_learned() -> None:
         ("x Cafe\u0301  Lumen", "café lumen", "Cafe\u0301  Lumen"),
         ("The o\ufb03cer left", "officer", "o\ufb03cer"),
         ("The engi-\nneers left", "engineers left", "engi-\nneers left"),
+        ("A well-\nknown lamp", "a well-known lamp", "A well-\nknown lamp"),
+        ("ein nord-\r\n  deutscher Turm", "nord-deutscher Turm", "nord-\r\n  deutscher Turm"),
+        ("A well-known lamp", "well-\nknown", "well-known"),
+        ("A well known lamp", "well-known", None),
+        ("in 2010-\n2012", "2010-2012", None),
         (
             "archi\u00adtects, wel\u200bders",
             "architects, welders",

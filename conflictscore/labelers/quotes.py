@@ -31,14 +31,16 @@ _ENDS = "\"'“”‘’«»… ."
 _LEFT_OUT = re.compile(r"[\[(]\s*(?:…|\.{3,})\s*[\])]|…|\.{3,}|\. \. \.")
 # Repetitions are bounded, so that a search through a hostile text takes linear time.
 _SQUEEZABLE = re.compile(
-    r"(?P<divided>(?<=[^\W\d_])-[ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_]))|(?P<blank>\s++)|[^\s-]++|-"
+    r"(?P<hyphen>(?<=[^\W\d_])-(?:[ \t]{0,8}\r?\n[ \t]{0,40})?(?=[^\W\d_]))"
+    r"|(?P<blank>\s++)|[^\s-]++|-"
 )
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Return the spans where a quotation occurs in a text; empty if it does not occur.
 
-    White space, case, quotation marks and hyphenation at line ends are ignored. A quotation with
+    White space, case, quotation marks, and hyphens between letters are ignored, since at a line
+    end nothing tells a hyphen of the word from one that divides it. A quotation with
     omissions (``…``, ``...`` or ``[…]``) occurs if all its parts occur in order. Each part then has
     its own span.
     """
@@ -64,14 +66,14 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
 
 @lru_cache(maxsize=64)  # several quotations are searched for in the same document
 def _squeezed(text: str) -> Folded:
-    """Fold a text, join words divided at line ends, and reduce white space to single spaces."""
+    """Fold a text, drop hyphens between letters, and reduce white space to single spaces."""
     whole = folded(text)
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     for match in _SQUEEZABLE.finditer(whole.text):
         start, end = match.span()
-        if match["divided"]:
+        if match["hyphen"]:
             continue
         character = " " if match["blank"] else match[0]
         pieces.append(character)
@@ -108,7 +110,9 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     passage = MARK.join(" ".join(whole[start:end].split()) for start, end in spans)
     if passage and len(passage) <= LONGEST_PASSAGE:
         return passage
-    within = " ".join(whole[start:end] for start, end in spans) or material(document.text)
+    # The title is left out: it has many words of the claim, so it would often be nearest, although
+    # it says little by itself.
+    within = MARK.join(whole[start:end] for start, end in spans) or material(document.text)
     return _nearest(claim.text, within) or None
 
 

@@ -10,6 +10,8 @@ from conflictscore.errors import ProviderError
 _MOST_BYTES = 32 << 20
 """Maximum size of a reply in bytes, including its stream frames. A stream takes about 300 bytes per
 token, so this is enough for 100,000 tokens."""
+_MOST_DIGITS = 20
+"""This many digits of an announced length are read. They suffice for any 64-bit number."""
 
 
 def check_length(size: int, provider: str) -> None:
@@ -23,8 +25,8 @@ def check_length(size: int, provider: str) -> None:
 
 def bound_reply(response: httpx2.Response) -> None:
     """Limit the length of a response, and refuse it if it is compressed (an httpx event hook)."""
-    coding = response.headers.get("content-encoding", "identity")
-    if coding != "identity":
+    coding = response.headers.get("content-encoding", "").strip()
+    if coding.lower() not in {"", "identity"}:
         host = response.request.url.host
         # the coding is untrusted text from a header, so only its beginning is quoted
         raise ProviderError(
@@ -49,7 +51,8 @@ class _BoundedStream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     def __init__(self, response: httpx2.Response) -> None:
         self._stream: Any = response.stream
         self._host, self._read = response.request.url.host, 0
-        content_length = response.headers.get("content-length", "")
+        # a number with more digits is too large anyway, and Python may refuse to convert it
+        content_length = response.headers.get("content-length", "")[:_MOST_DIGITS]
         check_length(int(content_length) if content_length.isdecimal() else 0, self._host)
 
     def __iter__(self) -> Iterator[bytes]:

@@ -36,6 +36,12 @@ def test_without_a_quotation_in_the_document_the_sentence_nearest_to_the_claim_i
     assert len(shown) <= 400
 
 
+def test_a_long_quotation_with_an_omission_shows_where_words_are_missing() -> None:
+    begin, end = "Slow " * 40 + "the lamp was lit", "in 1871 by the keeper " + "at last " * 40
+    shown = passage(f"{begin} with great pomp {end}", snippet=f"{begin} ... {end}")
+    assert "the lamp was lit […] in 1871 by the keeper" in shown
+
+
 def test_of_a_window_that_is_longer_than_what_is_shown_the_nearest_part_is_shown() -> None:
     window = f"{FILLER}{LAMP} {FILLER}"
     assert passage(f"{LAMP} {window}", snippet=window, snippet_found=True).startswith(LAMP)

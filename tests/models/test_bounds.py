@@ -4,11 +4,13 @@ import gzip
 import json
 from dataclasses import replace
 
+import httpx2
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from conflictscore.errors import ProviderError
 from conflictscore.models import open_model
+from conflictscore.models.bounds import bound_reply
 from conflictscore.models.spec import from_chat_model
 from tests.fakes.flood_server import FLOOD, flooding
 from tests.fakes.openai_server import OpenAIServer, Reply, then
@@ -22,6 +24,12 @@ _HEAD = {"id": "c", "object": "chat.completion", "created": 0, "model": "m"}
 @pytest.fixture(autouse=True)
 def _a_low_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conflictscore.models.bounds._MOST_BYTES", BOUND)
+
+
+def answered(headers: dict[str, str]) -> httpx2.Response:
+    request = httpx2.Request("GET", "http://127.0.0.1/")
+    stream = httpx2.ByteStream(b"In 1871.")
+    return httpx2.Response(200, headers=headers, stream=stream, request=request)
 
 
 def chunk(text: str) -> bytes:
@@ -60,6 +68,18 @@ async def test_a_reply_that_is_packed_unasked_is_not_unpacked() -> None:
         with pytest.raises(ProviderError, match=r"compressed its reply \(gzip\)"):
             await ask(model)
     assert flood.requests == 1
+
+
+@pytest.mark.parametrize("coding", ["Identity", " identity ", ""])
+def test_a_reply_that_is_not_packed_is_read_however_its_header_says_so(coding: str) -> None:
+    response = answered({"content-encoding": coding})
+    bound_reply(response)
+    assert response.read() == b"In 1871."
+
+
+def test_an_announced_length_of_thousands_of_digits_is_too_long() -> None:
+    with pytest.raises(ProviderError, match=TOO_LONG):
+        bound_reply(answered({"content-length": "9" * 5_000}))
 
 
 async def test_what_another_client_read_is_refused_too() -> None:

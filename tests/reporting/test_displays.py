@@ -45,6 +45,14 @@ def test_a_log_has_a_line_at_each_tenth_and_each_reason_once() -> None:
     assert counted(1, 0, "no such luck", visible=False) == []
 
 
+def test_a_terminal_shows_no_total_before_there_is_a_count() -> None:
+    terminal, out = console(terminal=True)
+    with RecordingProgress(terminal):
+        pass
+    assert "recording" in out.getvalue()
+    assert "0/100" not in out.getvalue()
+
+
 def test_a_terminal_has_a_bar_that_goes_when_it_is_done_and_failures_stay() -> None:
     terminal, out = console(terminal=True)
     with RecordingProgress(terminal) as bar:

@@ -68,28 +68,34 @@ class Upstream:
             messages=[],
             extra_body={**request_body, "model": self._name},
         )
+        # each request is a caller of its own, so that none waits for all requests before it
         async with limit.place(object()):
             if self.model.admit:
                 self.model.admit()
             began = time.monotonic()
             try:
                 response = await self.model.watching_proxy(send)()
+                completion = _parsed(response.content)
+                # an error is the same refusal whether its status is in the header or in the body
+                if upstream_error := error_in_completion(completion):
+                    raise upstream_error
             except (openai.OpenAIError, ProviderError) as error:
                 failure = transient_error(error)
                 if failure is not None and failure.kind in ("refused", "late"):
                     limit.refused(began)
                 raise refusal_of(error, self.model, forwarded=True) from error
             limit.answered()
-        with suppress(ValueError, RecursionError):
-            completion = finite_json(response.content)
-            if _is_completion(completion) and "error" not in completion:
-                return dict(completion)
-            if upstream_error := error_in_completion(completion):
-                raise refusal_of(upstream_error, self.model) from upstream_error
-            if _is_completion(completion):
-                return dict(completion)
+        if _is_completion(completion):
+            return dict(completion)
         message = "the upstream sent something that is not a chat completion"
         raise RefusedError(502, message, code="upstream_unreadable")
+
+
+def _parsed(content: bytes) -> Any:
+    """Return the JSON in the body of a response, or None if it is not valid JSON."""
+    with suppress(ValueError, RecursionError):
+        return finite_json(content)
+    return None
 
 
 def _is_completion(value: Any) -> bool:
@@ -136,7 +142,9 @@ async def _state_of(model: LanguageModel) -> str:
     if model.is_local or client is None:
         return _OK  # started on demand, or not an OpenAI-compatible endpoint
     try:
-        listing = await client.with_options(timeout=_WAIT_S, max_retries=0).models.list()
+        models = client.with_options(timeout=_WAIT_S, max_retries=0).models
+        # the client's own parser raises errors of any type for a body that is not a list of models
+        response = await models.with_raw_response.list()
     except (openai.AuthenticationError, openai.PermissionDeniedError):
         return "refuses this service's key"
     except openai.APIStatusError as error:
@@ -145,8 +153,15 @@ async def _state_of(model: LanguageModel) -> str:
         return f"answers HTTP {error.status_code}" if busy else _OK
     except openai.OpenAIError:
         return "cannot be reached"
-    names = {str(getattr(each, "id", "")) for each in getattr(listing, "data", None) or ()}
+    names = _names_in(_parsed(response.content))
     model_name = str(getattr(model.chat, "model_name", model.name))
     # Ollama lists "name:latest" for "name"
     is_listed = not names or model_name in names or f"{model_name}:latest" in names
     return _OK if is_listed else "does not list its model"
+
+
+def _names_in(listing: Any) -> set[str]:
+    """Return the names in a list of models; empty if it is unreadable, as if there were no list."""
+    models = listing.get("data") if isinstance(listing, dict) else None
+    entries = models if isinstance(models, list) else ()
+    return {str(model.get("id", "")) for model in entries if isinstance(model, dict)}

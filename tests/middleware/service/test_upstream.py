@@ -1,16 +1,21 @@
 """Forwarded requests queue together with all other calls of the endpoint."""
 
 import asyncio
+import json
 from dataclasses import replace
 
+import httpx2
 import pytest
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from conflictscore.errors import BudgetError
 from conflictscore.middleware.service.refusals import RefusedError
-from conflictscore.middleware.service.upstream import Upstream
+from conflictscore.middleware.service.upstream import Readiness, Upstream
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.limits import ConcurrencyLimit
+from conflictscore.models.spec import from_chat_model
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer
 from tests.models.calling import calling
 
@@ -33,13 +38,64 @@ async def test_no_more_are_in_flight_than_the_endpoint_has_places() -> None:
     assert {reply["choices"][0]["message"]["content"] for reply in replies} == {"In 1871."}
 
 
-async def test_a_refusal_is_handed_back_at_once_and_makes_the_places_fewer() -> None:
-    with OpenAIServer(lambda request: Fault(429, message="slow down")) as server:
+def in_a_choice(code: int) -> Fault:
+    """A whole completion without text, whose choice says why there is none."""
+    choice = {
+        "message": {"role": "assistant", "content": ""},
+        "finish_reason": "error",
+        "error": {"code": code, "message": "slow down"},
+    }
+    return Fault.raw(json.dumps({"choices": [choice]}).encode())
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Fault(429, message="slow down"),
+        Fault.raw(b'{"error": {"code": 429, "message": "slow down"}}'),
+        in_a_choice(429),
+    ],
+    ids=["status", "body", "choice"],
+)
+async def test_a_refusal_is_handed_back_at_once_and_makes_the_places_fewer(refusal: Fault) -> None:
+    with OpenAIServer(lambda request: refusal) as server:
         model = bound(server, 10)
-        with pytest.raises(RefusedError):
+        with pytest.raises(RefusedError, match="slow down") as refused:
             await Upstream(model, timeout=30).complete(BODY)
         assert len(server.requests) == 1
+    assert refused.value.status == 429
     assert model.limit.allowed == 5
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(400, message="slow down"),
+        Fault.raw(b'{"error": {"code": 400, "message": "slow down"}}'),
+        in_a_choice(400),
+    ],
+    ids=["status", "body", "choice"],
+)
+async def test_a_bad_request_is_the_callers_wherever_its_status_is(fault: Fault) -> None:
+    with (
+        OpenAIServer(lambda request: fault) as server,
+        pytest.raises(RefusedError, match="slow down") as refused,
+    ):
+        await Upstream(bound(server, 2), timeout=30).complete(BODY)
+    assert refused.value.status == 400
+
+
+@pytest.mark.parametrize(
+    "body", [b"not json", b"null", b"[1]", b'{"data": 5}', b'{"data": [1]}', b"\xff"]
+)
+async def test_an_unreadable_list_of_models_counts_as_none(body: bytes) -> None:
+    listing = httpx2.Response(200, content=body, headers={"content-type": "application/json"})
+    transport = httpx2.MockTransport(lambda request: listing)
+    async with httpx2.AsyncClient(transport=transport) as client:
+        chat = ChatOpenAI(model="m", api_key=SecretStr("k"), http_async_client=client)
+        model = from_chat_model(chat)
+        states = await Readiness(model, model).states()
+    assert states == {"upstream": "ok", "judge": "ok"}
 
 
 async def test_a_model_with_a_budget_keeps_to_it_here_too() -> None:
