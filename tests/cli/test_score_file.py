@@ -102,7 +102,8 @@ def test_how_fast_a_run_goes_may_change() -> None:
             ["in.jsonl", "--out", "o.jsonl", "--columns", "answer=a,answer=b"],
             "--columns answer=a,answer=b: write",
         ),
-        (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "openai:x needs a key"),
+        (["in.jsonl", "--out", "o.jsonl", "--model", "openai:x"], "openai:x needs a key"),
+        (["in.jsonl", "--out", "no/o.csv", "--model", "openai:x"], "no/o.csv: must end in"),
         (["no-rows.jsonl", "--out", "o.jsonl", "--fail-over", "0"], "no-rows.jsonl: no rows"),
     ],
 )
