@@ -17,6 +17,7 @@ from conflictscore.answering.statements import (
     answer_span,
     is_about,
     numbers_in,
+    opposite,
     telling_terms,
 )
 from conflictscore.correcting.looking import Looking
@@ -111,13 +112,15 @@ class _Rival(NamedTuple):
 async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
     """Query the documents on the other side of a claim, and classify their answers.
 
-    The only rival of a yes or no is its opposite.
+    The only rival of a bare yes or no is its opposite. A yes or no with a reason is compared with
+    its opposite only if no document gives another answer.
 
     Raises:
         ProviderError: No document could be queried, a relation could not be read, or no rival could
             be labelled.
     """
-    if is_answer_to_yes_or_no(claim.claim.text, passage, looking):
+    is_yes_or_no = is_answer_to_yes_or_no(claim.claim.text, passage, looking)
+    if is_yes_or_no and opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
     question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
@@ -126,6 +129,8 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     answers = await related_answers(claim, question, replies.rivals, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
     namesakes = _namesakes(answers, claim.claim.text, question, looking)
+    if is_yes_or_no and not rivals and not namesakes:
+        return await _denied(claim, passage, looking)
     texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     corrects = tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival"))

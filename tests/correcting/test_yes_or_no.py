@@ -34,8 +34,10 @@ class Probable(Replies):
 
     is_local = has_grammars = True
 
-    def __init__(self, odds_by_text: Mapping[str, float]) -> None:
-        super().__init__(lambda prompt: "Yes, dogs may be taken on the ferry.")
+    def __init__(
+        self, odds_by_text: Mapping[str, float], reply: Callable[[str], str] = str.lower
+    ) -> None:
+        super().__init__(reply)
         self.odds_by_text = odds_by_text
 
     async def ask_letter(
@@ -70,16 +72,22 @@ def claim_with(*shares: tuple[float, float], text: str = PASSAGE) -> ClaimEviden
 
 
 async def looked(
-    claim: ClaimEvidence, odds: Sequence[float], passage: str = PASSAGE, **more: Any
+    claim: ClaimEvidence,
+    odds: Sequence[float],
+    passage: str = PASSAGE,
+    *,
+    question: str = QUESTION,
+    reply: Callable[[str], str] = lambda _: "Yes, dogs may be taken on the ferry.",
+    **more: Any,
 ) -> tuple[SecondLook, Probable]:
     texts = [f"Notice {number} about dogs on the ferry." for number in range(1, len(odds) + 1)]
-    model: Any = Probable(dict(zip(texts, odds, strict=True)))
+    model: Any = Probable(dict(zip(texts, odds, strict=True)), reply)
     reader = Reader(model, PROMPTS, UsageMeter())
     labeler: Any = ByNumbers()
     labeler.embedded = True
     fields: dict[str, Any] = {"duplicates": {}, "weights": {}, "unsettled": "hedge"} | more
     looking = Looking(
-        question=QUESTION,
+        question=question,
         documents=documents_with(*texts),
         reader=reader,
         judge=reader,
@@ -97,11 +105,23 @@ async def test_both_sides_of_a_yes_with_a_reason_are_told() -> None:
 
     assert (look.decision, look.outcome) == ("hedge", LookOutcome.TOLD)
     assert look.candidates[1].votes == (2, 3)
-    assert all("Yes or No" in prompt for prompt in model.asked)
+    assert sum("Yes or No" in prompt for prompt in model.asked) == 3
     told = hedged(PASSAGE, look, documents_with("a", "b", "c"))
     assert told is not None
     assert PASSAGE.rstrip(".") in told
     assert "No" in told.replace(PASSAGE.rstrip("."), "")
+
+
+async def test_an_answer_of_a_document_is_preferred_to_a_bare_opposite() -> None:
+    question, passage = "Is the ferry still running?", "Yes, the ferry still runs in summer."
+    claim = claim_with((0.7, 0.1), (0.1, 0.6), (0.1, 0.6), text=passage)
+    rival = "The ferry stopped running."
+    look, model = await looked(
+        claim, [1.0, -1.0, -1.0], passage, question=question, reply=lambda _: rival
+    )
+
+    assert look.candidates[1].statement == rival
+    assert not any("Yes or No" in prompt for prompt in model.asked)
 
 
 async def test_a_yes_that_no_document_gives_becomes_a_no() -> None:
