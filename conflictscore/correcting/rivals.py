@@ -122,6 +122,13 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     is_yes_or_no = is_answer_to_yes_or_no(claim.claim.text, passage, looking)
     if is_yes_or_no and opposite(passage, looking.question) is not None:
         return await _denied(claim, passage, looking)
+    rivals = await _rivals_by_answers(claim, passage, looking)
+    has_answers = len(rivals.evidence) > 1 or any(each.evidence for each in rivals.related)
+    return await _denied(claim, passage, looking) if is_yes_or_no and not has_answers else rivals
+
+
+async def _rivals_by_answers(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
+    """Query the documents on the other side of a claim, and classify their answers."""
     question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
         return Rivals(looking.question, (claim,), ((),), is_asked=False)
@@ -129,8 +136,6 @@ async def rivals_of(claim: ClaimEvidence, passage: str, looking: Looking) -> Riv
     answers = await related_answers(claim, question, replies.rivals, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
     namesakes = _namesakes(answers, claim.claim.text, question, looking)
-    if is_yes_or_no and not rivals and not namesakes:
-        return await _denied(claim, passage, looking)
     texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, start=1)]
     corrects = tuple(n for n, rival in enumerate(rivals, start=1) if rival.is_marked("rival"))
