@@ -32,7 +32,7 @@ from conflictscore.loop.state import Reader
 from conflictscore.models import UsageMeter, open_model
 from conflictscore.progress import CountBar
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, Document, EvidenceLabel, Label
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 from measurements.embedded_stack import KeptNliModel, kept_outputs
 from measurements.label_models import Figures, Numbers, counts_of, figures_of, gains
 from training.cases import NaturalCase, read_case_file
@@ -90,29 +90,36 @@ async def reading_of(
     return (await comparer.label(Claim(number=1, text=case.claim), said, reader.meter)).label
 
 
+async def labelled_case(
+    case: NaturalCase, encoders: NliByClaim, meter: UsageMeter
+) -> tuple[list[Document], ClaimEvidence]:
+    """Return the documents of a case, and the labels of its claim decided by all of them."""
+    claim = Claim(number=1, text=case.claim)
+    documents = [
+        Document(
+            number=place,
+            title=document.title,
+            text=document.text,
+            metadata={"date": document.date} if document.date else {},
+        )
+        for place, document in enumerate(case.documents, start=1)
+    ]
+    verdicts = [await encoders.label(claim, document, meter) for document in documents]
+    return documents, ClaimEvidence(claim=claim, labels=tuple(decided_by_claim(verdicts)))
+
+
 async def judged_cases(
     cases: Sequence[NaturalCase], reader: Reader, encoders: NliByClaim, bar: CountBar
 ) -> list[JudgedCase]:
     """Label and read every document of every case."""
     judged = []
     for number, case in enumerate(cases, start=1):
-        claim = Claim(number=1, text=case.claim)
-        documents = [
-            Document(
-                number=place,
-                title=document.title,
-                text=document.text,
-                metadata={"date": document.date} if document.date else {},
-            )
-            for place, document in enumerate(case.documents, start=1)
-        ]
-        verdicts = [await encoders.label(claim, document, reader.meter) for document in documents]
+        documents, evidence = await labelled_case(case, encoders, reader.meter)
         readings = [
             await reading_of(case, document, reader, encoders.models[-1]) for document in documents
         ]
         gold = tuple(LABELS.index(document.label) for document in case.documents)
-        decided = tuple(decided_by_claim(verdicts))
-        judged.append(JudgedCase(case.id, gold, decided, tuple(readings)))
+        judged.append(JudgedCase(case.id, gold, evidence.labels, tuple(readings)))
         bar.show(number, len(cases), case.id)
     return judged
 

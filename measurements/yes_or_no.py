@@ -23,15 +23,16 @@ import click
 from conflictscore.correcting.yes_or_no import Readings, read_yes_or_no
 from conflictscore.errors import ConflictScoreError
 from conflictscore.labelers.nli.adapted import NLI_MPNET
-from conflictscore.labelers.nli.by_claim import NliByClaim, decided_by_claim
+from conflictscore.labelers.nli.by_claim import NliByClaim
 from conflictscore.labelers.nli.labeler import NliLabeler
 from conflictscore.labelers.nli.model import resolve
 from conflictscore.loop.state import Reader
 from conflictscore.models import UsageMeter, open_model
 from conflictscore.progress import CountBar
 from conflictscore.prompts import PromptSet
-from conflictscore.records import Claim, ClaimEvidence, Document, Label
+from conflictscore.records import ClaimEvidence, Label
 from measurements.embedded_stack import KeptNliModel, kept_outputs
+from measurements.reading_opinion import labelled_case
 from training.cases import NaturalCase, read_case_file
 
 _LEAST = 1e-3  # keeps the log of a probability finite
@@ -108,18 +109,7 @@ async def read_cases(
     """Label and read every document of every case."""
     read = []
     for number, case in enumerate(cases, start=1):
-        claim = Claim(number=1, text=case.claim)
-        documents = [
-            Document(
-                number=place,
-                title=document.title,
-                text=document.text,
-                metadata={"date": document.date} if document.date else {},
-            )
-            for place, document in enumerate(case.documents, start=1)
-        ]
-        verdicts = [await encoders.label(claim, document, reader.meter) for document in documents]
-        evidence = ClaimEvidence(claim=claim, labels=tuple(decided_by_claim(verdicts)))
+        documents, evidence = await labelled_case(case, encoders, reader.meter)
         readings = await read_yes_or_no(case.question, documents, reader, quotations={})
         read.append(ReadCase(case, evidence, readings))
         bar.show(number, len(cases), case.id)

@@ -8,10 +8,10 @@ answers are rejected later.
 Limits without a stated reason were chosen by hand.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from conflictscore.answering.answer_replies import read_text
 from conflictscore.answering.statements import (
@@ -35,6 +35,8 @@ from conflictscore.records import Claim, Document, DroppedReply
 from conflictscore.retrieval.near_windows import near
 from conflictscore.sentences import sentence_ends
 from conflictscore.threads import at_once
+
+T = TypeVar("T")
 
 # A reply is one short statement, and a question is one line. A reply that reaches the limit in
 # tokens is longer than it should be, so the limit in characters refuses it.
@@ -122,19 +124,14 @@ async def _replies(
 
     A document that was not queried has the reply of the document that answered for it.
     """
-    model, prompts, _ = reader
-    render = partial(prompts.render, "ask_document", question=material(question))
-    fit = partial(fit_documents, around=render(document=""), reply_tokens=_REPLY_TOKENS)
-
-    async def ask(document: Document) -> str | DroppedReply:
-        try:
-            quotation = quotations.get(document.number, "")
-            choose = near(question, quotation) if quotation else near(question)
-            shortened_documents = fit([document], model, prompts, choose=choose).documents
-            prompt = render(document=prompts.documents(shortened_documents))
-            return await reader.ask(prompt, read_text, _REPLY_TOKENS)
-        except (ProviderError, ContextWindowError, BudgetError) as error:
-            return DroppedReply(document=document.number, why=brief_reason(error))
+    ask = asking(
+        "ask_document",
+        question,
+        reader,
+        quotations,
+        send=partial(reader.ask, read=read_text, max_tokens=_REPLY_TOKENS),
+        reply_tokens=_REPLY_TOKENS,
+    )
 
     async def ask_in_turn(group: Sequence[Document]) -> dict[int, str | DroppedReply]:
         replies = dict[int, str | DroppedReply]()
@@ -154,6 +151,37 @@ async def _replies(
     for replies in await at_once(partial(ask_in_turn, group) for group in groups):
         replies_by_number |= replies
     return replies_by_number
+
+
+def asking(
+    template: str,
+    question: str,
+    reader: Reader,
+    quotations: Mapping[int, str],
+    *,
+    send: Callable[[str], Awaitable[T]],
+    reply_tokens: int,
+) -> Callable[[Document], Awaitable[T | DroppedReply]]:
+    """Return a function that puts a question to one document.
+
+    A document that is too long is cut to the parts nearest to the question and to its quotation.
+    ``send`` gets the rendered template and returns the reply. If the document cannot be queried,
+    the function returns the reason as a :class:`DroppedReply`.
+    """
+    model, prompts, _ = reader
+    render = partial(prompts.render, template, question=material(question))
+    fit = partial(fit_documents, around=render(document=""), reply_tokens=reply_tokens)
+
+    async def ask(document: Document) -> T | DroppedReply:
+        try:
+            quotation = quotations.get(document.number, "")
+            choose = near(question, quotation) if quotation else near(question)
+            shortened_documents = fit([document], model, prompts, choose=choose).documents
+            return await send(render(document=prompts.documents(shortened_documents)))
+        except (ProviderError, ContextWindowError, BudgetError) as error:
+            return DroppedReply(document=document.number, why=brief_reason(error))
+
+    return ask
 
 
 def _is_also_of(

@@ -323,16 +323,9 @@ async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rival
         return Rivals(question, (claim, denial), ((), claim.contradicts), is_denied=True)
     is_yes = says_yes(passage, question)
     readings = await _readings(claim, looking)
-    own, opposite_givers = readings.saying(is_yes), readings.saying(not is_yes)
-    if looking.reader.model.has_grammars:
-        opposite_givers = opposite_givers if readings.oppose(claim, is_yes=is_yes) else ()
-    return Rivals(
-        question,
-        (claim, denied(claim)),
-        (own, opposite_givers),
-        readings.dropped,
-        is_denied=True,
-    )
+    is_unsure = looking.reader.model.has_grammars and not readings.oppose(claim, is_yes=is_yes)
+    given_by = (readings.saying(is_yes), () if is_unsure else readings.saying(not is_yes))
+    return Rivals(question, (claim, denied(claim)), given_by, readings.dropped, is_denied=True)
 
 
 async def _readings(claim: ClaimEvidence, looking: Looking) -> Readings:

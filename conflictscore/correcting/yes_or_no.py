@@ -1,4 +1,4 @@
-"""Examines claims that answer a yes-or-no question, whose only rival is the opposite answer.
+"""Compares a claim that answers a yes-or-no question with its opposite.
 
 A small reader that writes its answer says yes to nearly every such question. Its probabilities of
 the words "Yes" and "No" tell more: on 160 documents of cases that the encoders were not trained on,
@@ -13,11 +13,10 @@ from math import fsum
 from conflictscore.answering.languages import opposite_word, yes_or_no
 from conflictscore.answering.statements import affirms, is_about, opposite
 from conflictscore.correcting.looking import Looking
-from conflictscore.errors import BudgetError, ContextWindowError, ProviderError, brief_reason
+from conflictscore.correcting.readers import asking
+from conflictscore.errors import ProviderError
 from conflictscore.labelers.denials import denial_of
 from conflictscore.loop.state import Reader
-from conflictscore.models import fit_documents
-from conflictscore.prompts import material
 from conflictscore.records import (
     Claim,
     ClaimEvidence,
@@ -27,12 +26,11 @@ from conflictscore.records import (
     Label,
     SecondLook,
 )
-from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import at_once
 
 _WORDS = ("Yes", "No")  # the words that the template "ask_yes_or_no" offers
-_ENDS = ",.;:!*_\"'"  # punctuation and emphasis around a first word
 _STOPS = ",.;:!\u2013\u2014"  # punctuation after a yes or no that is a sentence by itself
+_MARKS = "*_\"'"  # emphasis and quotation marks around a first word
 # Minimum sum of the log-odds against a claim, over the documents that may contradict it. With the
 # claims of 75 cases that are disputed by their labels, the sum was chosen on the cases of two
 # authors (it keeps 12 of 36 wrong claims and 1 of 20 correct ones) and tested on those of two
@@ -90,7 +88,7 @@ def opposite_answer(passage: str, look: SecondLook) -> str | None:
 
 
 def is_answer_to_yes_or_no(claim: str, passage: str, looking: Looking) -> bool:
-    """Return whether a claim's only rival is its opposite, since it says yes or no to the question.
+    """Return whether a claim says yes or no to the question, so that its opposite may be its rival.
 
     A passage with more words than "Yes." counts only if embedded models read the documents. A
     capable reader also says what is true instead.
@@ -124,7 +122,8 @@ def is_led_to_yes(passage: str, rival: str, looking: Looking, *, is_denied: bool
         return False
     if is_denied:
         return not says_yes(passage, looking.question)
-    sides = [yes_or_no(text.partition(" ")[0].strip(_ENDS), passage) for text in (passage, rival)]
+    first_words = (text.partition(" ")[0].strip(_STOPS + _MARKS) for text in (passage, rival))
+    sides = [yes_or_no(word, passage) for word in first_words]
     return sides == [False, True]
 
 
@@ -156,24 +155,25 @@ async def read_yes_or_no(
     Raises:
         ProviderError: No document could be queried.
     """
-    model, prompts, meter = reader
-    render = partial(prompts.render, "ask_yes_or_no", question=material(question))
-    fit = partial(fit_documents, around=render(document=""), reply_tokens=1)
 
     def log_odds(logprobs: Mapping[str, float]) -> float:
         yes, no = (logprobs[word] for word in _WORDS)
         return yes - no
 
-    async def ask(document: Document) -> float | DroppedReply:
-        try:
-            quotation = quotations.get(document.number, "")
-            choose = near(question, quotation) if quotation else near(question)
-            shortened_documents = fit([document], model, prompts, choose=choose).documents
-            prompt = render(document=prompts.documents(shortened_documents))
-            return await model.ask_letter(prompt, _WORDS, log_odds, prompts=prompts, meter=meter)
-        except (ProviderError, ContextWindowError, BudgetError) as error:
-            return DroppedReply(document=document.number, why=brief_reason(error))
-
+    ask = asking(
+        "ask_yes_or_no",
+        question,
+        reader,
+        quotations,
+        send=partial(
+            reader.model.ask_letter,
+            letters=_WORDS,
+            read=log_odds,
+            prompts=reader.prompts,
+            meter=reader.meter,
+        ),
+        reply_tokens=1,
+    )
     replies = await at_once(partial(ask, document) for document in documents)
     odds, dropped_replies = dict[int, float](), list[DroppedReply]()
     for document, reply in zip(documents, replies, strict=True):
@@ -182,15 +182,15 @@ async def read_yes_or_no(
         else:
             odds[document.number] = reply
     if dropped_replies and not odds:
-        raise ProviderError(dropped_replies[0].why, provider=model.name)
+        raise ProviderError(dropped_replies[0].why, provider=reader.model.name)
     return Readings(odds, tuple(dropped_replies))
 
 
 def _first_word(text: str) -> str:
     """Return the yes or no with which a text begins, before punctuation; empty if there is none."""
-    first = text.lstrip(" *_\"'\u201c").partition(" ")[0]
-    word = first.strip(_ENDS).strip(_STOPS)
-    is_marked = first.rstrip("*_\"'").endswith(tuple(_STOPS)) or first == text.strip()
+    first = text.lstrip(f" \u201c{_MARKS}").partition(" ")[0]
+    word = first.strip(_STOPS + _MARKS)
+    is_marked = first.rstrip(_MARKS).endswith(tuple(_STOPS)) or first == text.strip()
     return word.casefold() if is_marked and yes_or_no(word, text) is not None else ""
 
 

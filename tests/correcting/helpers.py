@@ -68,10 +68,10 @@ class ByNumbers:
 
 
 def looking_embedded(
-    question: str, *texts: str, labeler: Any, reply: Callable[[str], str], **more: Any
+    question: str, *texts: str, labeler: Any, reply: Callable[[str], str] | Replies, **more: Any
 ) -> tuple[Looking, Replies]:
     """A look with embedded models at documents with these texts, and the model that replies."""
-    model = Replies(reply)
+    model = reply if isinstance(reply, Replies) else Replies(reply)
     model.is_local = True
     reads = Reader(cast("LanguageModel", model), PROMPTS, UsageMeter())
     fields: dict[str, Any] = {"duplicates": {}, "weights": {}, "unsettled": "hedge"} | more

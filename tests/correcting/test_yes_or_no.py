@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 import pytest
 
 from conflictscore.correcting.look import look_again_at
-from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.telling import hedged
 from conflictscore.correcting.wording import replaced
 from conflictscore.correcting.yes_or_no import read_yes_or_no
@@ -21,7 +20,7 @@ from conflictscore.records import (
     LookOutcome,
     SecondLook,
 )
-from tests.correcting.helpers import ByNumbers, Replies, documents_with
+from tests.correcting.helpers import ByNumbers, Replies, documents_with, looking_embedded
 from tests.nodes.steps import PROMPTS
 
 T = TypeVar("T")
@@ -32,7 +31,7 @@ PASSAGE = "Yes, dogs may be taken on the ferry, as long as there is room."
 class Probable(Replies):
     """An embedded model that gives each document's log-odds of yes; other documents fail."""
 
-    is_local = has_grammars = True
+    has_grammars = True
 
     def __init__(
         self, odds_by_text: Mapping[str, float], reply: Callable[[str], str] = str.lower
@@ -78,23 +77,13 @@ async def looked(
     *,
     question: str = QUESTION,
     reply: Callable[[str], str] = lambda _: "Yes, dogs may be taken on the ferry.",
-    **more: Any,
 ) -> tuple[SecondLook, Probable]:
     texts = [f"Notice {number} about dogs on the ferry." for number in range(1, len(odds) + 1)]
-    model: Any = Probable(dict(zip(texts, odds, strict=True)), reply)
-    reader = Reader(model, PROMPTS, UsageMeter())
+    model = Probable(dict(zip(texts, odds, strict=True)), reply)
     labeler: Any = ByNumbers()
     labeler.embedded = True
-    fields: dict[str, Any] = {"duplicates": {}, "weights": {}, "unsettled": "hedge"} | more
-    looking = Looking(
-        question=question,
-        documents=documents_with(*texts),
-        reader=reader,
-        judge=reader,
-        labeler=labeler,
-        only_claim=True,
-        answer=passage,
-        **fields,
+    looking, _ = looking_embedded(
+        question, *texts, labeler=labeler, reply=model, only_claim=True, answer=passage
     )
     return await look_again_at(claim, passage, looking), model
 

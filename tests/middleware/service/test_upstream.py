@@ -48,15 +48,20 @@ def in_a_choice(code: int) -> Fault:
     return Fault.raw(json.dumps({"choices": [choice]}).encode())
 
 
-@pytest.mark.parametrize(
-    "refusal",
-    [
-        Fault(429, message="slow down"),
-        Fault.raw(b'{"error": {"code": 429, "message": "slow down"}}'),
-        in_a_choice(429),
-    ],
-    ids=["status", "body", "choice"],
-)
+def anywhere(code: int) -> list[Fault]:
+    """The same refusal with its status in the head, in the body, and in a choice."""
+    error = {"code": code, "message": "slow down"}
+    return [
+        Fault(code, message="slow down"),
+        Fault.raw(json.dumps({"error": error}).encode()),
+        in_a_choice(code),
+    ]
+
+
+PLACES = ("status", "body", "choice")
+
+
+@pytest.mark.parametrize("refusal", anywhere(429), ids=PLACES)
 async def test_a_refusal_is_handed_back_at_once_and_makes_the_places_fewer(refusal: Fault) -> None:
     with OpenAIServer(lambda request: refusal) as server:
         model = bound(server, 10)
@@ -67,15 +72,7 @@ async def test_a_refusal_is_handed_back_at_once_and_makes_the_places_fewer(refus
     assert model.limit.allowed == 5
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault(400, message="slow down"),
-        Fault.raw(b'{"error": {"code": 400, "message": "slow down"}}'),
-        in_a_choice(400),
-    ],
-    ids=["status", "body", "choice"],
-)
+@pytest.mark.parametrize("fault", anywhere(400), ids=PLACES)
 async def test_a_bad_request_is_the_callers_wherever_its_status_is(fault: Fault) -> None:
     with (
         OpenAIServer(lambda request: fault) as server,
