@@ -8,12 +8,22 @@ Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6
 Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are
 left out. Syllables are counted as groups of vowels, without a silent e at the end. The count may be
 wrong for some words. Texts can still be compared, since all are counted in the same way.
+
+Sentences for readers: --draw prints sentences drawn at random from pages, help, messages and
+docstrings, as many of each kind. A reader marks each sentence that needs a second reading. --all
+prints every sentence below a folder.
 """
 
+import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+import click
+
+from conflictscore.cli import main as command_line
+from measurements import prose
 
 WORDINGS: Mapping[str, str] = {
     "fragments that begin with Of": r"(?:\A|[.:;] |\n)Of (?!course\b)[a-z]+",
@@ -98,3 +108,62 @@ def readability_lines(root: Path) -> Iterator[str]:
         ease = reading_ease(markdown)
         if ease is not None:
             yield f"{name:<42} {ease:>8.1f}"
+
+
+def sentences_below(root: Path) -> list[prose.Sentence]:
+    """Return the sentences of a repository: of its pages, help texts, and modules.
+
+    Docstrings are those of the package and of measurements/, and messages those of the package.
+    Prompts are left out, since a model reads them.
+    """
+    modules = {
+        path.relative_to(root).as_posix(): path.read_text("utf-8")
+        for folder in ("conflictscore", "measurements")
+        for path in sorted((root / folder).rglob("*.py"))
+    }
+    sentences = [
+        sentence
+        for name, markdown in pages_below(root)
+        for sentence in prose.sentences_of_page(name, markdown)
+    ]
+    places = prose.places_of_texts(modules)
+    sentences += prose.sentences_of_help(command_line, places, "conflictscore")
+    for path, source in modules.items():
+        of_module = prose.sentences_of_module(path, source)
+        in_package = path.startswith("conflictscore/")
+        sentences += [one for one in of_module if in_package or one.kind == "docstring"]
+    return prose.distinct(sentences)
+
+
+def drawn(sentences: Iterable[prose.Sentence], seed: int, count: int) -> list[prose.Sentence]:
+    """Draw sentences at random, as many of each kind; a smaller kind is drawn completely."""
+    generator = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    by_kind: dict[str, list[prose.Sentence]] = {kind: [] for kind in prose.KINDS}
+    for sentence in sentences:
+        by_kind[sentence.kind].append(sentence)
+    share = count // len(by_kind)
+    return [
+        sentence
+        for of_kind in by_kind.values()
+        for sentence in generator.sample(of_kind, min(share, len(of_kind)))
+    ]
+
+
+@click.command(help=__doc__)
+@click.option("--draw", "seed", type=int, help="Draw sentences with this seed.")
+@click.option("--count", default=200, show_default=True, help="How many sentences to draw.")
+@click.option("--all", "folder", help="Print all sentences of files whose path begins with this.")
+def main(seed: int | None, count: int, folder: str | None) -> None:
+    """See the module."""
+    root = Path(__file__).parents[1]
+    if seed is None and folder is None:
+        click.echo("\n".join(readability_lines(root)))
+        return
+    sentences = [one for one in sentences_below(root) if one.place.startswith(folder or "")]
+    shown = sentences if seed is None else drawn(sentences, seed, count)
+    for number, sentence in enumerate(shown, start=1):
+        click.echo(f"{number}. {sentence.kind} {sentence.place}: {sentence.text}")
+
+
+if __name__ == "__main__":
+    main()
