@@ -47,7 +47,7 @@ _KINDS = {
     "a link": r"\](?:[(:]|\s\()",
     "an address": _ADDRESS,
     "HTML": r"<[a-z!/?]|&#?\w{2,31};",
-    "a mark of direction": _DIRECTIONS,
+    "a text direction mark": _DIRECTIONS,
     "a command": rf"\\{_COMMAND}",
 }
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
@@ -77,7 +77,7 @@ def without_active_content(text: str) -> str:
 
     Direction marks are removed first, since they may separate the characters of markup.
     """
-    plain = _TAG.sub("", _PATTERNS["a mark of direction"].sub("", text))
+    plain = _TAG.sub("", _PATTERNS["a text direction mark"].sub("", text))
     for _ in range(2):  # a telephone number may directly follow an address
         plain = _PATTERNS["an address"].sub("(address left out)", plain)
     plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))

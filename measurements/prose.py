@@ -17,8 +17,13 @@ KINDS = ("page", "help", "message", "docstring")
 
 _FEWEST_WORDS = 4
 _WORDS_OF_A_LIST = 8
-_IN_OTHER_LANGUAGES = ("answering/languages.py", "word_lists.py", "number_words.py", "units.py")
-"""Modules whose sentences and words are of languages other than English."""
+_IN_OTHER_LANGUAGES = re.compile(
+    r"/(?:claim_order|directions|languages|number_words|riders|roles|units|value_check|values"
+    r"|word_for_word|word_lists)\.py\Z"
+)
+"""Matches modules whose literals are words and sentences of several languages."""
+_REASON = re.compile(r"(?:it|its|they|their) ")
+"""Matches the beginning of a reason, which a message gives after the thing that it concerns."""
 _INSERTED = re.compile(r"\{[^{}]*\}")
 _FENCE = re.compile(r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~) *$|<!--.*?-->")
 _NEW_TEXT = re.compile(r"\s*(?:[-*>]|\d+\.)\s|\s*$|#")
@@ -32,7 +37,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z’'-]+")
 _WHOLE_WORD = re.compile(r"(?<!\S)[“\"(`*]*[A-Za-z][A-Za-z’'–-]*(?=[\s.,:;!?)”\"`*]|$)")
 """Matches a word, but no part of an identifier or address."""
 _NOT_PROSE = re.compile(
-    r"\\[bwsdSWD(\[]|\(\?|\b(?:SELECT|INSERT|CREATE|DELETE FROM)\b|</?\w+[ >]|\{\{|=>|;\s*$"
+    r"\\[bwsdSWD(\[]|\(\?|</?\w+[ >]|\{\{|=>|;\s*$"
+    r"|\b(?:SELECT|INSERT|CREATE|UPDATE|FROM|TABLE|SET)\b|default-src"
 )
 """Matches in regular expressions, SQL, markup and scripts."""
 
@@ -139,10 +145,14 @@ def sentences_of_module(path: str, source: str) -> Iterator[Sentence]:
         if isinstance(docstring.value, str):
             plain = _SECTION.sub("", docstring.value)
             yield from _split("docstring", f"{path}:{docstring.lineno}", plain)
-    if path.endswith(_IN_OTHER_LANGUAGES):
+    if _IN_OTHER_LANGUAGES.search(path):
         return
     for node in _messages(tree, set(docstrings)):
-        yield from _split("message", f"{path}:{node.lineno}", _text_of(node))
+        text = _text_of(node)
+        # without this context, a reader would not know what "it" is
+        context = "[after a colon] " if _REASON.match(text) else ""
+        for line in filter(_has_words, text.splitlines()):
+            yield from _split("message", f"{path}:{node.lineno}", context + line)
 
 
 def _messages(tree: ast.Module, skipped: set[int]) -> Iterator[ast.expr]:

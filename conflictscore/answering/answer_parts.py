@@ -74,8 +74,8 @@ def _part(
 def with_marks(answer: str, parts: Sequence[AnswerPart]) -> str | None:
     """Return the answer with a delimiter before and after each part.
 
-    Return None if the answer already contains such delimiters, since a page could not tell them
-    from ours.
+    Return None if the answer already contains such delimiters, since a page could not distinguish
+    them from the added ones.
     """
     if _OPEN in answer or _CLOSE in answer:
         return None

@@ -172,7 +172,7 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
 
 
 def _without_copies(text: str, shown: Collection[str]) -> str:
-    """Return a text without the delimited blocks whose text was shown.
+    """Return a text without the delimited blocks that copy a text from the request.
 
     Each pass removes the innermost blocks.
     """

@@ -64,8 +64,8 @@ def announce(
     """Stream an answer as an event.
 
     If there is a guard, an answer from a later round is streamed only after the guard has judged
-    it. The guard compares an answer with the one before it, so the first answer has none to wait
-    for.
+    it. The first answer is streamed at once, since the guard compares an answer with the previous
+    one.
     """
     awaits_guard = runtime.context.settings.guard and number and not after_guard
     if not awaits_guard:
@@ -183,8 +183,8 @@ def _with_documents(
 ) -> tuple[str, Fitted]:
     """Put documents into a prompt; long ones are cut to the parts most similar to the question.
 
-    This also holds when a claim is reconsidered: the new answer has to answer the question, and the
-    prompt quotes the evidence on the claim separately.
+    Documents are also cut in this way when a claim is reconsidered: the new answer has to answer
+    the question, and the prompt quotes the evidence on the claim separately.
     """
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
@@ -225,7 +225,7 @@ class Reconsideration:
 
     The prompts follow Tables 13 and 16 (17 in arXiv v1). ``history`` precedes the prompt and leaves
     less room for the documents. If ``weighed`` is set, the option is chosen by the probability of
-    its letter, and no reason is given. ``weights`` are those of the documents, by number.
+    its letter, and no reason is given. ``weights`` are the weights of the documents, by number.
     """
 
     question: str

@@ -155,8 +155,8 @@ def unclaimed_parts(
         claims: Its claims.
         spans: For each claim, the start and end of the passage that it was read from; None if
             unknown.
-        question: The question. If a passage repeats informative words of the question, they need
-            not occur in a claim; numbers and negations must.
+        question: The question. Informative words that a passage repeats from the question need not
+            occur in a claim, unless they are numbers or negations.
     """
     parts = passages_with_titles(answer)
     verbatim = {*map(str.strip, claims)}
@@ -286,9 +286,10 @@ def _about_denials(
 def states_nothing(answer: str, question: str) -> bool:
     """Return whether an answer is only a greeting, a refusal or a question, with nothing to check.
 
-    Every number and name in such an answer is also in the question. Its negations occur only
-    in refusals, and its other words are usual in greetings, refusals and questions. An answer in
-    JSON states nothing if none of its values does; a number and a boolean always state something.
+    Every number and name in such an answer is also in the question. Its negations occur only in
+    refusals, and its other words are usual in greetings, refusals and questions. An answer in JSON
+    states nothing if none of its values states anything; a number and a boolean always state
+    something.
     """
     if is_json(answer):
         return _data_states_nothing(answer, question)

@@ -40,8 +40,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 # Maximum number of words of a label to remove; more words may state something themselves.
 _LABEL_WORDS = 3
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
-"""Two forms of a word share at least the first number of letters at the start, and each ends in at
-most the second: "opening" and "opened" qualify, "internal" and "international" do not."""
+"""For two forms of a word: the minimum number of common letters at the start, and the maximum
+number of letters that follow. "opening" and "opened" qualify, "internal" and "international" do
+not.
+"""
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"

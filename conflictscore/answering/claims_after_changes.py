@@ -32,7 +32,7 @@ _SHORT = 3
 
 
 class _Spans:
-    """Spans of a text, for finding out whether further spans meet any of them."""
+    """Spans of a text, with a test of whether another span shares characters with them."""
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         ordered = sorted(spans)

@@ -75,10 +75,10 @@ def _left_out(literals: Sequence[str], *, n_values: int) -> Iterator[str]:
         yield f"{n_left_out} of its {n_values} values were not split into claims"
     if prose := sum(map(is_prose, literals)):
         if prose == 1:
-            yield "1 of its values runs to several sentences and was checked as one claim"
+            yield "1 of its values has several sentences, and was checked as one claim"
         else:
             yield (
-                f"{prose} of its values run to several sentences and were each checked as one claim"
+                f"{prose} of its values have several sentences, and each was checked as one claim"
             )
 
 

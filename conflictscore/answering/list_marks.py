@@ -190,7 +190,7 @@ def _names_in(rows: Sequence[tuple[int, str]], matches: Sequence[re.Match[str] |
 
 
 def _over_nested_lists(numbers: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the indentations and numbers; the number is 0 unless the next line is deeper."""
+    """Return indentations and numbers; the number is 0 unless the next line is indented further."""
     depths_after = [indent for indent, _ in numbers[1:]]
     return [
         (indent, number if after > indent + _ALIGNMENT else 0)
@@ -249,7 +249,7 @@ def _counting(
 
 
 def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[list[int]]:
-    """Yield the lines of each sequence; of several sequences, skip any that is just a name."""
+    """Yield the lines of each sequence; if there are several, skip any that is just a name."""
     for run in runs:
         if len(runs) == 1 or len(run.places) > 1 or run.places[0] not in names:
             yield run.places

@@ -213,7 +213,8 @@ def _opened(
 def _searches(settings: Mapping[str, Any]) -> list[str]:
     """Return the search's name, without its address, which may contain a password.
 
-    It is a list, since earlier versions could combine searches; their runs can still be resumed.
+    The result is a list, since earlier versions could combine searches, and their runs can still be
+    resumed.
     """
     from conflictscore.retrieval.providers import configured_search
 

@@ -81,7 +81,7 @@ _BY_SET: Mapping[str, type] = {"context_window": int, "reasoning_effort": str}
 
 
 def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
-    """Return the settings declared in this form; if ``scoring``, only those that affect scoring."""
+    """Return the settings declared in this form; ``scoring`` selects those that affect scoring."""
     return tuple(
         name
         for name in Settings.names()

@@ -112,8 +112,8 @@ def report(
     report_runs = read_report_runs(runs, compare)
     if as_json and not study_groups(report_runs) and not questions_apart(report_runs):
         click.echo(
-            "Note: no study: no two of these runs have the same benchmark, form and questions; the"
-            " figures of a single run are in its figures.json",
+            "Note: there is no study, since no two of these runs have the same benchmark, form and"
+            " questions; the figures of a single run are in its figures.json",
             err=True,
         )
     if as_json and out is not None:

@@ -69,8 +69,8 @@ def refusal(
     states the winner and no longer states the loser; a hedge instead states both sides, each
     supported by a document. Third, each further claim that it adds is supported by at least one
     document. If the claim adds a number or several informative words, a document that did not vote
-    for the winner must support it. Unless the claim states a part of the winner, it must not be
-    contradicted by more documents than support it.
+    for the winner must support it. No more documents may contradict the claim than support it,
+    unless the claim states a part of the winner.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -115,18 +115,19 @@ def _refusal_of_whole(case: _Case) -> str | None:
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
     if not better_evidence(before, after):
-        return f"its evidence is not better ({_shown(before)} before, {_shown(after)} after)"
+        balances_shown = f"{_shown(before)} before, {_shown(after)} after"
+        return f"the evidence of the change is not better ({balances_shown})"
     if case.change.action is not RevisionAction.REPLACE:
         return None  # any other action retracts what the answer stated, and states nothing new
     if not case.new:
         return _CLAIMS_NOTHING
     if not any(claim.supports for claim in case.trusted):
-        return "no document supports what it says instead"
+        return "no document supports what the change says"
     added_claims = filter(case.is_added, case.new)
     if any(case.balance(claim) < 0 for claim in added_claims):
         has_weights = case.report.weights
         what = "documents with more weight contradict than support" if has_weights else _OUTNUMBERED
-        return f"{what} a claim that it makes instead"
+        return f"{what} a claim that the change makes"
     return None
 
 
@@ -138,7 +139,7 @@ def _refusal_of_looks(case: _Case) -> str | None:
     """Return why a change proposed by second looks is refused; see :func:`refusal`."""
     change = case.change
     if kind := added_active_content(change.before, change.after):
-        return f"it adds {kind} that the passage did not have"
+        return f"the change adds {kind} that the passage did not have"
     deciding_looks = [look for look in change.looks if look.decision != "keep"]
     if not deciding_looks:
         return "neither the vote nor the weighing decided it"
@@ -164,12 +165,12 @@ def _refusal_of_rider(
     if not case.is_added(claim) or any(_is_stated_by(text, look) for look in deciding_looks):
         return None
     if not claim.supports:
-        return f"no document supports “{text}”, which it adds"
+        return f"no document supports “{text}”, which the change adds"
     if _is_backed_by_its_source(claim, case, deciding_looks):
-        return f"only the winner's own documents support “{text}”, which it adds"
+        return f"only the winner's own documents support “{text}”, which the change adds"
     is_part = any(_is_part_of(claim, look) for look in deciding_looks)
     if case.balance(claim) < 0 and not is_part:
-        return f"more documents contradict than support “{text}”, which it adds"
+        return f"more documents contradict than support “{text}”, which the change adds"
     return None
 
 
@@ -214,11 +215,11 @@ def _misstated(
         or telling_terms(rival.statement) <= terms
         or _says_in_another_language(after, rival, own, new)
     ):
-        return f"it does not say what the evidence settled: “{rival.statement}”"
+        return f"the change does not say what the evidence settled: “{rival.statement}”"
     # only an identical claim counts: a claim that gives the winner in more detail may also restate
     # the loser
     if any(text == own.statement for text in texts):
-        return f"it still says “{own.statement}”"
+        return f"the change still says “{own.statement}”"
     return None
 
 
@@ -246,19 +247,19 @@ def _untold_side(look: SecondLook, before: str, after: str) -> str | None:
     terms = telling_terms(after) | telling_terms(look.question)
     for place, side in enumerate(look.sides):
         if not side.supports:
-            return f"no document supports “{side.claim.text}”, which it names as one side"
+            return f"no document supports “{side.claim.text}”, which the change names as one side"
         # the answer's own side is worded as in its passage, which may contain citations
         words = side.claim.text if place else _CITED.sub(" ", before)
         # if the answer is a yes or no and is hedged, the other side is the opposite word
         if place and other_word is not None and look.decision == "hedge":
             words = other_word
         if not telling_terms(words) <= terms and not _has_values_of(after, words, place, look):
-            return f"it does not name both sides: “{side.claim.text}” is missing"
+            return f"the change does not name both sides: “{side.claim.text}” is missing"
     return None
 
 
 def _has_values_of(after: str, statement: str, place: int, look: SecondLook) -> bool:
-    """Return whether a passage contains, in any notation, each value by which the side differs."""
+    """Return whether a passage contains each value that only this side has, in any notation."""
     # the answer's own side (place 0) must differ by a value alone from every other side
     own, *others = (side.claim.text for side in look.sides)
     differing = [statement] if place else others
@@ -271,7 +272,7 @@ def _has_values_of(after: str, statement: str, place: int, look: SecondLook) -> 
 
 
 def _is_stated_by(text: str, look: SecondLook) -> bool:
-    """Return whether a claim states a look's decision, or reports the dispute that is left open."""
+    """Return whether a claim states what a second look decided, or reports an unsettled dispute."""
     if look.tells_several:
         return text == told_evidence(look).claim.text
     return restates(text, look.counterpart.statement, look.question)

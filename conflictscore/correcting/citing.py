@@ -66,7 +66,7 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
 def cited_anew(
     passage: str, claim: Candidate, rival: Candidate, documents: Sequence[Document]
 ) -> str:
-    """Replace the only group of citations in a passage with the rival's, in the same form.
+    """Replace the citations of a passage with citations of the rival's documents, in the same form.
 
     A link is replaced by links to the rival's documents, or removed if they have no address. The
     passage is not changed if it has several groups of citations, or if it cites a document that

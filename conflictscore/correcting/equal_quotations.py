@@ -14,7 +14,7 @@ from conflictscore.values import StatedValue, values_beyond, values_in
 def with_equal_values(
     documents: Sequence[Document], quotations: Mapping[int, str], claim: str
 ) -> list[list[Document]]:
-    """Group documents whose quotations state the same values beyond those of a claim.
+    """Group documents whose quotations state the same values, apart from the values of a claim.
 
     A document without a quotation, or without such a value, forms a group of its own.
     """
@@ -30,7 +30,7 @@ def with_equal_values(
 
 
 def states_the_values(reply: str, quotation: str, claim: str) -> bool:
-    """Return whether a reply states all values of a quotation beyond those of a claim."""
+    """Return whether a reply states all values of a quotation, apart from the values of a claim."""
     reply_values = values_in(reply)
     return all(
         any(value.agrees(reply_value) for reply_value in reply_values)

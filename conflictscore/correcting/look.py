@@ -82,7 +82,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
 async def _settled(
     rivals: Rivals, candidates: tuple[Candidate, ...], passage: str, looking: Looking
 ) -> SecondLook:
-    """Return the look that the candidates' votes lead to, after weighing them if necessary."""
+    """Return the look with the outcome of the votes or, if votes decide nothing, of weighing."""
     vote = _vote_on(rivals, candidates, passage, looking)
     is_corrected = await _is_corrected(vote, candidates, looking)
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)
@@ -102,7 +102,7 @@ async def _settled(
 def _as_misread(look: SecondLook) -> SecondLook:
     """Change a look to keep the claim, since its rival's value was misread."""
     told = _told(look.candidates[look.rival or 0])
-    why = f"The value in {told} seems to be about another thing."
+    why = f"The value in {told} seems to belong to something else."
     update = {"decision": "keep", "outcome": LookOutcome.ANOTHER_THING, "why": why}
     return look.model_copy(update=update)
 
@@ -146,7 +146,7 @@ def _vote_on(
 
 
 def _is_close_call(rivals: Rivals, claim: Candidate, looking: Looking) -> bool:
-    """Return whether a majority is no reason to replace a yes or no.
+    """Return whether the claim is a yes or no that a majority of documents must not replace.
 
     Small models tell yes from no in about three of four documents. So a yes or no that a document
     supports is never replaced only because more documents seem to say the opposite.
@@ -183,7 +183,7 @@ async def _look_by_wording(
         decision="replace",
         decided_by="wording",
         outcome=LookOutcome.VOTE,
-        why=f"Documents state the same with a different quantity: {new} against {own}.",
+        why=f"Documents repeat the claim with a different quantity: {new} against {own}.",
     )
 
 
@@ -247,14 +247,14 @@ def _decided(
         update: dict[str, object] = {"decision": "replace", "decided_by": "vote"}
         update |= {"outcome": LookOutcome.VOTE, "why": f"By the documents' vote: {sides}."}
     elif vote.kind == "keep" and not is_corrected:
-        why = f"A single dissenter changes nothing: {sides}."
+        why = f"A single document that disagrees changes nothing: {sides}."
         update = _explained(look) or {"outcome": LookOutcome.DISSENTER, "why": why}
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
     elif claim.witnesses > 1 and rival.witnesses < 2 and not is_corrected:
         # the sides were weighed only because the rival's document seemed better informed, and the
         # weighing did not confirm that
-        why = f"A single dissenter changes nothing: {sides}."
+        why = f"A single document that disagrees changes nothing: {sides}."
         update = {"outcome": LookOutcome.DISSENTER, "why": why}
     elif looking.unsettled == "hedge" and claim.evidence.supports:
         why = f"Nothing settles it: {sides}."
@@ -269,7 +269,7 @@ def _decided(
 def _if_refuted(claim: ClaimEvidence) -> str:
     """Return a sentence saying that documents refute a claim; empty if they do not."""
     is_refuted = claim.contradicts and not claim.supports
-    return "Documents contradict it, and none supports it. " if is_refuted else ""
+    return "Documents contradict the claim, and none supports it. " if is_refuted else ""
 
 
 def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
@@ -303,19 +303,19 @@ def _without_rival(look: SecondLook) -> SecondLook:
     if explanation := _explained(look):
         update = explanation
     elif Relation.ANOTHER_THING in of_relation:
-        why = "The documents that seem to contradict it are about something else."
+        why = "The documents that seem to contradict the claim are about something else."
         update = {"outcome": LookOutcome.ANOTHER_THING, "why": why}
     elif same and (own.supports or same.issuperset(own.contradicts)):
-        why = "The answer already contains what seems to contradict it."
+        why = "The answer already says what seems to contradict the claim."
         update = {"outcome": LookOutcome.TOLD_ALREADY, "why": why}
     elif own.contradicts and not own.supports:
-        why = "Documents contradict it, but none says what is true instead."
+        why = "Documents contradict the claim, but none says what is true instead."
         update = {"outcome": LookOutcome.REFUTED, "why": why}
     elif own.contradicts:
-        why = "Documents are labelled as contradicting it, but none gives another answer."
+        why = "Documents are labelled as contradicting the claim, but none gives another answer."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     else:
-        why = "No document supports the different answer that was given."
+        why = "A document gives a different answer, but no document supports it."
         update = {"outcome": LookOutcome.NO_RIVAL, "why": why}
     return look.model_copy(update=update)
 
@@ -354,7 +354,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """Return a look's related answers, but labelled answers only if they are in ``things``."""
+    """Return answers that are not rivals; labelled ones are returned only if among ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 

@@ -1,7 +1,7 @@
 """Finds words that a correction removes from a passage although nobody disputes them.
 
 A winner's sentence replaces a passage as it is, so "20 days of leave" may replace "10 days of paid
-leave". Time is linear in the lengths of the texts.
+leave", and "paid" is lost. Time is linear in the lengths of the texts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,8 @@ def notes_on_losses(changes: Iterable[Change]) -> Iterator[str]:
 def lost_words(change: Change) -> tuple[str, ...]:
     """Return the undisputed informative words that a change removes, in the order of the passage.
 
-    If a dispute is about a value, only the value is disputed. Otherwise, every word of the claim
-    is. A passage that was rewritten as a whole has no look that says what was disputed.
+    If a dispute is about a value, only the value is disputed. Otherwise, every word of the claim is
+    disputed. A passage that was rewritten as a whole has no look that says what was disputed.
     """
     looks = [look for look in change.looks if look.decision == "replace"]
     if not looks:
@@ -42,7 +42,7 @@ def lost_words(change: Change) -> tuple[str, ...]:
 
 
 def _disputed_words(look: SecondLook) -> frozenset[str]:
-    """Return the stems of the words that a look puts in dispute."""
+    """Return the stems of the disputed words of a look's claim."""
     own, rival = look.candidates[0].statement, look.counterpart.statement
     rival_values = values_in(rival)
     differs_in_value = rival_values and any(

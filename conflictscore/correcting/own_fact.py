@@ -72,7 +72,7 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
 
     "The bridge has 9 arches" becomes "The bridge has how many arches?". Return None if the claim
     adds no value, or several, or if it is not in English. If neither the claim nor the question
-    reveals the language, ``more`` texts, such as the documents, decide.
+    reveals the language, the texts in ``more``, such as the documents, decide.
     """
     # the words put into the question ("how many") are English
     if language_of(claim, question, *more) not in (None, "en"):

@@ -52,8 +52,8 @@ class NewPassage(NamedTuple):
         reasons = [look.why for look in self.looks]
         if self.not_examined:
             reasons.append(
-                f"{self.not_examined} more of its claims are disputed, but at most {_MOST_CLAIMS}"
-                " claims of a passage get a second look."
+                f"{self.not_examined} more claims of the passage are disputed, but at most"
+                f" {_MOST_CLAIMS} claims get a second look."
             )
         return " ".join(dict.fromkeys(reasons))
 

@@ -85,7 +85,7 @@ async def ask_documents(
 
     ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
     whose quotations have the same values beyond those of this claim are queried one after another,
-    until an answer states these values. It counts as the answer of the others, too.
+    until an answer states these values. This answer counts as the answer of the others, too.
 
     Raise ProviderError if no document could be queried.
     """
@@ -187,7 +187,7 @@ def asking(
 def _is_also_of(
     document: Document, reply: str | DroppedReply, question: str, quotation: str, claim: str
 ) -> bool:
-    """Return whether another document's reply is surely the reply of this document, too."""
+    """Return whether this document would surely give the same reply as another document."""
     if isinstance(reply, DroppedReply):
         return False
     answer = _answer_in(reply, question)

@@ -1,4 +1,4 @@
-"""Labels rivals of a disputed claim, against no more documents than can change the outcome."""
+"""Labels the rivals of a disputed claim against the documents that can change the outcome."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -13,10 +13,11 @@ from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.metric import worth
 from conflictscore.records import Claim, ClaimEvidence, Document, Label
 
-_STAYS = "left out: the document supports the claim, which stays"
+_STAYS = "left out: the document supports the claim, and the claim stays in the answer"
 _WINDOW_CHARS, _OVERLAP_CHARS = 2000, 100
-"""Characters of a document in which words are sought at once, and of two such parts in common, so
-that no word is cut."""
+"""Number of characters of a document that are searched at once, and number of characters that two
+such parts share, so that no word is cut.
+"""
 
 
 async def labelled(claims: Sequence[Claim], looking: Looking) -> tuple[ClaimEvidence, ...]:
@@ -44,9 +45,9 @@ async def rivals_labelled(
     """Label the rivals of a claim.
 
     If a single source contradicts the claim, documents that support it and do not name a rival are
-    labelled last. They hardly support a rival. So if no rival has a second witness by then, the
-    claim stays, and these documents are not labelled. A rival in ``corrects`` (numbers of rivals)
-    needs no second witness.
+    labelled last. Such documents hardly ever support a rival. So if no rival has a second witness
+    by then, the claim stays, and these documents are not labelled. A rival in ``corrects`` (numbers
+    of rivals) needs no second witness.
     """
     is_alone = claim.independent(Label.CONTRADICTS, looking.duplicates) == 1
     if not (is_alone and claim.supports and _calls_cost(claim, looking)) or corrects:
@@ -92,7 +93,8 @@ def _supporters_without_rivals(
 def _calls_cost(claim: ClaimEvidence, looking: Looking) -> bool:
     """Return whether labels cost calls, and votes depend on them alone.
 
-    A document whose probabilities are known may support a rival more than the claim.
+    If the labeler gives probabilities, votes depend on them too, since a document may support a
+    rival more than the claim.
     """
     has_probabilities = any(pair.probabilities for pair in claim.labels)
     return not (looking.is_labelled_by_embedded or has_probabilities)

@@ -191,7 +191,7 @@ def _rivals_among(answers: Sequence[Related], claim: str, question: str) -> list
 def _no_rivals(
     answers: Sequence[Related], evidence_by_answer: Mapping[Related, ClaimEvidence]
 ) -> tuple[RelatedAnswer, ...]:
-    """Return the answers that are not rivals; answers about things to be explained have labels."""
+    """Return the answers that are not rivals, with labels if they are about other things."""
     return tuple(
         RelatedAnswer(
             statement=answer.statement,
@@ -311,11 +311,11 @@ async def _answers(
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
     """Use the opposite of a yes-or-no claim as its rival, and find the documents that support it.
 
-    These are the documents that contradict the claim. But an embedded labeler often gives the label
-    SUPPORTS to a document that is merely on the topic, and often misses negations. If such a
-    labeler is used, a document counts for the opposite only if it gives the opposite answer when it
-    is queried separately. If the reader reports how sure it is, all these documents together must
-    clearly be read as the opposite.
+    Normally, these are the documents that contradict the claim. But an embedded labeler often gives
+    the label SUPPORTS to a document that is merely on the topic, and often misses negations. If
+    such a labeler is used, a document counts for the opposite only if it gives the opposite answer
+    when it is queried separately. If the reader reports how sure it is, all these documents
+    together must clearly be read as the opposite.
     """
     question = looking.question
     if not looking.is_labelled_by_embedded:

@@ -75,7 +75,7 @@ def says_it_replaces(document: Document, statement: str) -> bool:
 async def replaced_by_document(
     candidates: Sequence[Candidate], rival: int, looking: Looking
 ) -> Weighing | None:
-    """Return the side that replaced the other; None unless documents say so of just one side.
+    """Return the side that replaced the other; None unless documents say so for exactly one side.
 
     Raise ProviderError if no such statement could be labelled.
     """

@@ -85,7 +85,7 @@ def _with_value(claim: str, value: str, question: str) -> str | None:
 
 
 def _as_written(values: Sequence[StatedValue], document: Document) -> str | None:
-    """Return the first of these values that a document states, as written there."""
+    """Return the first of these values that a document states, in the document's notation."""
     for stated in all_values_in(document.text):
         if any(stated.agrees(value) for value in values):
             return document.text[slice(*stated.span)]

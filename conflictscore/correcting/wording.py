@@ -126,7 +126,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
 def _differing_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
-    """Return the values of the claim and the rival if their texts differ in just that value."""
+    """Return the claim's value and the rival's value, if nothing else differs in their texts."""
     claim_values, rival_values = values_in(claim), values_in(rival)
     only_in_claim = [each for each in claim_values if not _is_among(each, rival_values)]
     only_in_rival = [each for each in rival_values if not _is_among(each, claim_values)]
@@ -157,7 +157,7 @@ def can_stand_for(own: StatedValue, new: StatedValue) -> bool:
 
 
 def _in_style(number: str, old: str, language: str | None, source_language: str | None) -> str:
-    """Give a number the thousands separator of the number that it replaces, or its language's.
+    """Give a number the thousands separator of the number that it replaces, or of its language.
 
     Args:
         number: The new number.
@@ -277,7 +277,7 @@ def _is_plain(passage: str, claim: str, rival: str, question: str) -> bool:
 def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
     """Return the claim and the rival of a look; raise ValueError if the look has no rival."""
     if look.rival is None:
-        raise ValueError("a look without a rival changes nothing")
+        raise ValueError("a second look without a rival changes nothing")
     return look.candidates[0], look.candidates[look.rival]
 
 

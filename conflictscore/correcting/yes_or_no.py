@@ -53,7 +53,7 @@ class Readings:
     dropped: tuple[DroppedReply, ...] = ()
 
     def oppose(self, claim: ClaimEvidence, *, is_yes: bool) -> bool:
-        """Return whether the documents that may contradict a claim are read as its opposite.
+        """Return whether the documents that may contradict a claim seem to state its opposite.
 
         ``is_yes`` says whether the claim says yes.
         """

@@ -36,7 +36,7 @@ from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
 VERDICTS = "verdicts"
-"""The reply field for verdicts; in the brief form, it has none on irrelevant claims."""
+"""The reply field for verdicts; in the brief form, irrelevant claims have no verdict in it."""
 _IRRELEVANT = "irrelevant"
 """The reply field for the ids of irrelevant claims, which need neither a snippet nor a reason."""
 _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"

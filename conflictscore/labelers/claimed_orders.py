@@ -59,8 +59,11 @@ _LEAST_CLAUSE = 3
 _TERM_LETTERS = 5
 """Words count as the same if they begin with the same letters, up to this number."""
 _WITNESSES = 2
-"""Number of documents that must contain a word to show that it belongs to the subject. One is not
-enough, since a document that demands a hostile claim contains the words of the claim."""
+"""Number of documents that must contain a word to show that it belongs to the subject.
+
+One document is not enough, since a document that demands a hostile claim contains the words of the
+claim.
+"""
 _FOREIGN, _FOREIGN_IN_CLAUSE = 0.75, 0.7
 """If a greater share of the informative words of a claim or of one of its clauses is foreign to the
 documents, the claim is about something else. The shares were chosen on one half of the orders and
@@ -79,9 +82,10 @@ async def groups(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:
     """Return the groups of claims that may share a call, by the number of the document.
 
     A claim that reads like an order is alone. All claims on the documents' subject share a group.
-    A few claims on other subjects are alone; more of them share a second group, for example if the
-    answer is in another language than the documents. Short claims, such as "Yes.", count as being
-    on the subject. Long documents are read off the event loop.
+    If there are few claims on other subjects, each of them is alone. If there are many, for example
+    because the answer is in another language than the documents, they share a second group. Short
+    claims, such as "Yes.", count as being on the subject. Long documents are read off the event
+    loop.
     """
     claims = {claim.number: claim for claim, _ in pairs}
     documents = {document.number: document for _, document in pairs}

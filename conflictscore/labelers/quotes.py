@@ -39,10 +39,9 @@ _SQUEEZABLE = re.compile(
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Return the spans where a quotation occurs in a text; empty if it does not occur.
 
-    White space, case, quotation marks, and hyphens between letters are ignored, since at a line
-    end nothing tells a hyphen of the word from one that divides it. A quotation with
-    omissions (``…``, ``...`` or ``[…]``) occurs if all its parts occur in order. Each part then has
-    its own span.
+    White space, case, quotation marks, and hyphens between letters are ignored, since a hyphen at
+    the end of a line may belong to the word or only divide it. A quotation with omissions (``…``,
+    ``...`` or ``[…]``) occurs if all its parts occur in order. Each part then has its own span.
     """
     whole = quote.strip(_ENDS)
     if not whole:

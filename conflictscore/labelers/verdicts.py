@@ -153,7 +153,7 @@ def _hashed(title: str, text: str) -> str:
 async def _stored(
     cache: ContentCache, keys: Mapping[_Place, str], shared_keys: Mapping[_Place, str]
 ) -> dict[_Place, dict[str, Any]]:
-    """Return the stored verdicts of pairs; one under a pair's own key precedes a shared one."""
+    """Return the stored verdicts of pairs; a verdict under the pair's own key takes precedence."""
     by_key = await cache.find_async([*keys.values(), *shared_keys.values()])
     verdicts = {
         place: by_key.get(key) or by_key.get(shared_keys.get(place, key))

@@ -61,7 +61,7 @@ def _skipped_claims(state: RagState, last: Attempt, context: RunContext) -> Iter
     """Yield a gap for each disputed claim of the final answer that got no second look.
 
     Time may have run out, or the claim's place in the answer was not found. A run that may not
-    correct its answer only scores it, so it skips nothing.
+    correct its answer skips no claim, since it only scores the answer.
     """
     if last.report is None or not may_look_again((), context):
         return
@@ -80,8 +80,8 @@ def _to_reconsider(
 ) -> list[ClaimEvidence]:
     """Return the disputed claims that the loop should have examined.
 
-    If the answer is rewritten as a whole, only a single claim is examined. It has then been
-    examined as soon as there is any change.
+    If the answer is rewritten as a whole, only a single claim is examined. If there is any change,
+    this claim has been examined.
     """
     if context.settings.regeneration == "revise" and not state.get("options"):
         return [report.evidence(number) for number in report.disputed]

@@ -93,7 +93,7 @@ def _place(output: object) -> _Place:
 
 
 def _first_with_answer(output: Mapping[Any, Any]) -> _Place | None:
-    """Locate the first answer in a mapping; an empty answer counts only if all are empty."""
+    """Locate the first answer in a mapping; an empty one counts only if all answers are empty."""
     empty = None
     for key in _KEYS:
         inside = _place(output.get(key))

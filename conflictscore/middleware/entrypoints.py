@@ -69,7 +69,8 @@ async def correct(context: RunContext, start: RagInput) -> Run:
 def with_later_gaps(run: Run, *gaps: Gap) -> Run:
     """Return a run with gaps that only the entry point knows, such as an answer that was cut off.
 
-    The loop logs the main gap that it knows. If a later gap is now the main one, it is logged too.
+    The loop has already logged the main gap that it knew of. If one of the new gaps is now the main
+    one, it is logged too.
     """
     before, run = run.examined, run.with_gaps(*gaps)
     gap = run.examined.main_gap if run.examined else None

@@ -350,7 +350,7 @@ def _scores(report: ConflictReport) -> Iterator[str]:
 
 
 def _standing(report: ConflictReport, claim: ClaimEvidence) -> str:
-    """Return a claim's standing by the documents that count; those with weight 0 do not."""
+    """Return the standing of a claim; documents with weight 0 are ignored."""
     if dispute := report.why_disputed(claim):
         return dispute
     counted = claim.excluding_zero_weight(report.weights)

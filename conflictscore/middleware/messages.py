@@ -171,9 +171,8 @@ def asked_in(
 
     By default the question is the last human message written by a user, which may be a whole
     prompt. Messages from a framework ("Please continue.", a summary) do not replace the user's
-    question. A request by the chat client itself, for example for a chat title, is no
-    question.
-    A caller who knows the position of the question passes it as ``place``.
+    question. A request by the chat client itself, for example for a chat title, does not count as a
+    question. A caller who knows the position of the question passes it as ``place``.
     """
     place = question_place(messages) if place is None else place
     last = len(messages) if place is None else place

@@ -27,8 +27,8 @@ def ended(
 
     It contains ``conflict`` only if the run changes, since every update is stored in a checkpoint.
     ``messages`` are those of the state, with the turn's original question and tool results. If the
-    last answer was checked, its run stays, without its texts if the answer was redacted after the
-    check. Text that other middleware added or wrote itself was not checked.
+    last answer was checked, its run stays. If the answer was redacted after the check, the texts of
+    the run are removed. Text that other middleware added or wrote itself was not checked.
     """
     run, last = state.get("conflict"), state["messages"][-1]
     if not run:
@@ -77,7 +77,7 @@ def _with_verdict_of(run: Mapping[str, Any], last: BaseMessage) -> BaseMessage:
 def _unchecked(
     last: BaseMessage, messages: Sequence[BaseMessage], settings: AgentSettings, note: str
 ) -> dict[str, Any]:
-    """Return the update for a last message that was not checked; it is refused if it must be."""
+    """Return the update for an unchecked last message, which is refused if a check is required."""
     text = str(last.text)
     question = asked_in(messages).question
     run = Run(question=question, method=Method.REGENERATED_RAG, run_id=uuid4().hex)

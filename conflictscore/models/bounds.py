@@ -11,7 +11,7 @@ _MOST_BYTES = 32 << 20
 """Maximum size of a reply in bytes, including its stream frames. A stream takes about 300 bytes per
 token, so this is enough for 100,000 tokens."""
 _MOST_DIGITS = 20
-"""This many digits of an announced length are read. They suffice for any 64-bit number."""
+"""Maximum number of digits of an announced length that are read; enough for any 64-bit number."""
 
 
 def check_length(size: int, provider: str) -> None:

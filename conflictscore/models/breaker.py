@@ -18,8 +18,8 @@ chance.
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
-    If several calls have failed for the same reason and none has succeeded, every further call
-    raises that error without being made. After one success, the breaker never stops a call. If the
+    If several calls have failed for the same reason and none has succeeded, each further call
+    raises this error without being sent. After one success, the breaker never stops a call. If the
     first replies are all unreadable for the same reason, their requests are repeated before any
     other call is made.
     """

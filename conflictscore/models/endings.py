@@ -98,8 +98,8 @@ def abnormal_ending(message: BaseMessage) -> str | None:
 def early_ending(message: BaseMessage) -> str | None:
     """Return why an answer may be incomplete; None if the provider says that it is complete.
 
-    A reply without a finish reason may have been interrupted. This applies only to the answer that
-    is checked. The format of a judge's reply shows whether it is complete.
+    Only the answer that is checked needs a finish reason, since without one it may have been
+    interrupted. The format of a judge's reply shows whether it is complete.
     """
     metadata: Mapping[str, Any] = message.response_metadata
     # a server may also send the field as null or empty; the Responses API has the field "status"

@@ -14,8 +14,10 @@ from conflictscore.records import Document
 from conflictscore.tokens import count_tokens
 
 _LEAST_TOKENS = 32
-"""Minimum number of tokens of a document to show: about one sentence. Fewer would not be
-informative."""
+"""Minimum number of tokens of a document to show: about one sentence.
+
+A shorter part would not be informative.
+"""
 _MARGIN = 1.15
 """Factor that allows for tokenizers that count differently.
 
@@ -146,7 +148,7 @@ def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose
 
 
 def _share_out(sizes: Sequence[int], room: int) -> list[int]:
-    """Give short documents the tokens they need, and divide the others among long documents."""
+    """Give short documents the tokens they need, and divide the rest among long documents."""
     shares = [0] * len(sizes)
     for place, index in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
         shares[index] = min(sizes[index], max(0, room) // (len(sizes) - place))

@@ -124,7 +124,7 @@ class LoopClients:
 
 
 def _close_all(clients: _Clients) -> None:
-    """Close clients, since aiohttp warns about open clients; their loops may be idle or closed."""
+    """Close clients whose loops may be idle or closed, since aiohttp warns about open clients."""
     here = running_loop()
     for loop, client in clients.items():
         with suppress(RuntimeError):  # the loop has just been closed

@@ -19,9 +19,9 @@ times the count of a good tokenizer."""
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""A server that cuts a prompt reads as much of it as its window holds. So if it once read at least
-twice as many tokens as it read of this prompt, its window had room for this prompt, and it did
-not cut it.
+"""A server that cuts a prompt reads as much of it as its window holds. So if the server once read
+at least twice as many tokens as it read of this prompt, its window has room for the prompt, and the
+prompt was not cut.
 """
 _SHARE = 0.5
 """A prompt was cut if the server read less than this share of its tokens. Only Latin text is
@@ -35,8 +35,8 @@ def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capab
     """Return whether the server reports reading far fewer tokens than were sent.
 
     Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    does not show a cut in three cases: it is smaller than any context window, the server has
-    reported reading a much longer prompt, or it reports at least as many cached tokens.
+    does not show a cut in three cases: the count is smaller than any context window, the server has
+    reported reading a much longer prompt, or the server reports at least as many cached tokens.
     """
     tokens_read = cost.input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)

@@ -82,7 +82,9 @@ class UsageMeter(BaseCallbackHandler):
     """A callback that counts calls and adds up the tokens that the provider reports."""
 
     run_inline = True
-    """Otherwise LangChain would run callbacks in a worker thread, dozens of times per call."""
+    """Without this setting, LangChain would run callbacks in a worker thread, dozens of times per
+    call.
+    """
 
     def __init__(self) -> None:
         self._totals = {**vars(Usage())}

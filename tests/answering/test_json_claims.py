@@ -34,12 +34,12 @@ async def test_only_the_numbered_values_become_claims() -> None:
         (
             '{"a": "It closed. It burned.", "b": "Norr"}',
             "1. It closed and it burned.\n2. It is in Norr.",
-            "1 of its values runs to several sentences and was checked as one claim",
+            "1 of its values has several sentences, and was checked as one claim",
         ),
         (
             '{"a": "It closed. It burned.", "b": "It is big. It is red."}',
             "1. It closed and it burned.\n2. It is big and red.",
-            "2 of its values run to several sentences and were each checked as one claim",
+            "2 of its values have several sentences, and each was checked as one claim",
         ),
     ],
 )

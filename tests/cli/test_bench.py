@@ -152,7 +152,7 @@ def test_runs_of_the_parts_of_a_file_are_reported_as_the_run_of_the_whole(
 
     no_study = run("report", "runs/first", "runs/second", "--json")
     assert json.loads(no_study.stdout) == []
-    assert no_study.stderr.startswith("Note: no study: ")
+    assert no_study.stderr.startswith("Note: there is no study, ")
 
     apart = run("report", "runs/overlapping", "runs/second")
     assert apart.exit_code == 2

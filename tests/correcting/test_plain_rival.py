@@ -176,7 +176,7 @@ async def test_one_document_and_its_copy_replace_nothing_and_the_reason_says_ref
     look = await look_again_at(claim_with("--", DOSE), DOSE, looking)
 
     assert look.decision == "keep"
-    assert "contradict it" in look.why
+    assert "contradict the claim" in look.why
 
 
 async def test_a_refuted_claim_without_a_question_is_said_to_be_refuted() -> None:
@@ -187,4 +187,4 @@ async def test_a_refuted_claim_without_a_question_is_said_to_be_refuted() -> Non
     look = await look_again_at(claim_with("--", claim), claim, looking)
 
     assert look.outcome is LookOutcome.NO_QUESTION
-    assert look.why.startswith("Documents contradict it, and none supports it.")
+    assert look.why.startswith("Documents contradict the claim, and none supports it.")

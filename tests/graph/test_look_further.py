@@ -113,7 +113,10 @@ def test_a_tie_is_settled_by_what_a_further_search_finds_and_only_new_pairs_are_
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"look_further": "no idea"}, "the claim itself was searched for, without queries"),
+        (
+            {"look_further": "no idea"},
+            "the claim itself was the query, since no query could be written",
+        ),
         ({"look_further": Fault(status=400, message="not now")}, "not now"),
     ],
 )

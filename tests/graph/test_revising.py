@@ -406,7 +406,7 @@ def test_an_answer_on_the_better_side_is_kept_with_the_reason(
     assert state["final_report"] == state["report"]
     [kept] = state["changes"]
     assert (kept["action"], kept["accepted"]) == ("keep", True)
-    assert kept["reason"].startswith("A single dissenter changes nothing")
+    assert kept["reason"].startswith("A single document that disagrees changes nothing")
     assert world.asked["decompose"] == 1
 
 

@@ -17,7 +17,7 @@ from conflictscore.records import (
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
 OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
-NOT_BETTER = "its evidence is not better"
+NOT_BETTER = "the evidence of the change is not better"
 
 
 async def guarded(
@@ -71,11 +71,11 @@ async def test_where_documents_are_weighed_trust_decides_and_the_refusal_says_so
     assert stands.accepted
     assert stands.balance_after == pytest.approx((0.6 / 1.4,))
     assert refused.note == (
-        "documents with more weight contradict than support a claim that it makes instead"
+        "documents with more weight contradict than support a claim that the change makes"
     )
     unheard = claims("+00", said="new", weights={1: 0.0})
     invented, _ = await verdict(claims("---", weights={1: 0.0}), unheard, whole())
-    assert invented.note == "no document supports what it says instead"
+    assert invented.note == "no document supports what the change says"
 
 
 async def test_copies_count_once_where_the_run_counts_them_so() -> None:

@@ -21,7 +21,9 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.revising import DOCUMENTS, RevisingWorld
 from tests.world import scripted_model
 
-SINGLE = "A single dissenter changes nothing: “The lamp was lit in 1871” (Doc 3) against"
+SINGLE = (
+    "A single document that disagrees changes nothing: “The lamp was lit in 1871” (Doc 3) against"
+)
 FOR_1874 = (
     "“The lamp was lit in 1874.” (from documents 1, 2 asked separately): documents 1, 2 for it"
 )
@@ -67,7 +69,9 @@ def test_a_flip_tells_who_voted_for_what_everywhere(model: ChatOpenAI) -> None:
 def test_a_kept_answer_is_printed_with_the_reason(model: ChatOpenAI) -> None:
     terminal = printed(ended(model, "The lamp was lit in 1874."))
 
-    assert "Kept after a second look\n  A single dissenter changes nothing" in terminal
+    assert (
+        "Kept after a second look\n  A single document that disagrees changes nothing" in terminal
+    )
     assert SINGLE in terminal
 
 

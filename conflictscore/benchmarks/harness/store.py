@@ -222,10 +222,10 @@ def _read_begun(folder: Path) -> tuple[Manifest, tuple[Question, ...]]:
     for name in manifest.configuration.get("methods", ()):
         if name not in METHODS:
             raise InputError(
-                f"{folder}: the run has the method {name!r}, which is not known here; nothing is"
-                " damaged: read it with the conflictscore that wrote it"
-                f" ({manifest.versions.get('conflictscore', '?')}), or install the package that"
-                f" provides the method, with an entry point conflictscore.methods called {name}"
+                f"{folder}: the run has the method {name!r}, which is not installed here; nothing"
+                " is damaged; read the run with the version that wrote it"
+                f" ({manifest.versions.get('conflictscore', '?')}), or install the package with the"
+                f" method (entry point {name} of the group conflictscore.methods)"
             )
     path = folder / _QUESTIONS
     advice = "restore a copy of the file, or start the run again in another folder"

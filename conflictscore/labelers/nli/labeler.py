@@ -54,9 +54,10 @@ _MOST_TRIED = 8
 """At most this many windows on the opposite side are searched for traps. The search takes
 time, and a document has up to 128 windows. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
-"""Number of windows that each thread reads between two checks of the remaining time. With fewer,
-threads would wait for one another more often. With more, a run could exceed its time limit by more.
-Chosen by hand."""
+"""Number of windows that each thread reads between two checks of the remaining time. With fewer
+windows, threads would wait for one another more often. With more, a run could exceed its time limit
+by a longer time. Chosen by hand.
+"""
 
 
 @dataclass
@@ -84,9 +85,10 @@ class NliLabeler:
     deciding window is the snippet, and ``score`` is the calibrated probability of its label. If a
     linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
     is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a rule
-    overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), the same applies. If a
-    document has more than 128 windows, only the 128 nearest to the claim are read, or the first 128
-    if no window has a word in common with the claim. For such a document, ``document_cut`` is set.
+    overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), ``score`` is also at most
+    0.5, and ``reasoning`` names the rule. If a document has more than 128 windows, only the 128
+    nearest to the claim are read, or the first 128 if no window has a word in common with the
+    claim. For such a document, ``document_cut`` is set.
 
     The model runs in this process, and its use does not count as a call of a language model.
     """
@@ -207,7 +209,7 @@ class NliLabeler:
         if tokens + size + tokenizer.marks > most:
             error = (
                 f"the claim has {tokens} tokens and leaves no room for a document:"
-                f" {self.name} reads {most} together"
+                f" {self.name} reads at most {most} tokens of both together"
             )
             return make_reading(Premises((), (), cut=False), [], error=error)
         content = (size, document.title, document.text, date_of(document))

@@ -83,7 +83,7 @@ class _StreamOptions(_Part):
 
 
 def _input(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Validate the conversation. A single error message covers all its formats."""
+    """Validate the conversation; one error message covers all formats that it may have."""
     with suppress(ValidationError):  # pydantic's error would list every member of the union
         if (content := validate(value)) != []:
             return content

@@ -76,12 +76,12 @@ class Admitted:
         return await self.compute(lambda: reader(read_json(self.data)))
 
     async def compute(self, work: Callable[[], T]) -> T:
-        """Do some work on the body; it is done off the event loop if the body is large."""
+        """Do some work on the body, off the event loop if the body is large."""
         size = len(self.data)
         return work() if size <= LONG_CHARS else await read_in_thread(work, size)
 
     async def serve(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Answer the request; this is done off the event loop if the body is large."""
+        """Answer the request, off the event loop if the body is large."""
         if len(self.data) > LONG_CHARS:
             return await on_own_loop(work())
         with TURNS.short_request():

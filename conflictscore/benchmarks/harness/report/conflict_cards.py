@@ -28,8 +28,8 @@ The paper does not report the last row, so its total is 0.
 """
 
 _BY_CLAIMS = (
-    "revised: according to the run's labeler, which makes mistakes, one answer has a claim that"
-    " the other does not support; by wording: any word differs"
+    "revised: one answer has a claim that the other does not support, according to the run's"
+    " labeler, which makes mistakes; by wording: any word differs"
 )
 _BY_WORDS = "revised: any word differs"
 

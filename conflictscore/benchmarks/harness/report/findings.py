@@ -98,7 +98,7 @@ def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
     """Say whether chance alone could explain the difference."""
     if differing < NEEDED_PAIRS:
         few = counted(differing, "question")
-        return f"Only {few} changed: with fewer than {NEEDED_PAIRS}, p says little."
+        return f"Only {few} changed. If fewer than {NEEDED_PAIRS} change, p says little."
     if is_significant:
         return "Such a difference would seldom arise by chance."
     if pair.p_value is not None and pair.p_value < ALPHA:

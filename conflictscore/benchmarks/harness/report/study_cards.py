@@ -52,9 +52,9 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
         groups[pair.against, pair.measure].append(pair)
     note = (
         "pooled: averaged over runs, then over questions; n: questions; changes: counted"
-        " over all runs\np: two-sided, with questions as units; sign-flip test (with one run, the"
-        " exact McNemar test), or Wilcoxon's test for graded measures; Holm: over all pairs of the"
-        " study"
+        " over all runs\np: two-sided, from a sign-flip test over questions (with one run, the"
+        " exact McNemar test) or, for graded measures, from Wilcoxon's test\nHolm: p, adjusted over"
+        " all pairs of the study"
     )
     for (against, measure), pairs in groups.items():
         yield _pooled_card(against, measure, pairs, figures, note)

@@ -32,7 +32,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
     [
         (
             paired(5, 0, p=0.0625, bounds=(0.01, 0.1)),
-            "Only 5 questions changed: with fewer than 6, p says little",
+            "Only 5 questions changed. If fewer than 6 change, p says little",
         ),
         (CLEAR, "+10.0 points on 100 questions (95 % interval +5.0 to +16.0), p = 0.002. Such"),
         (CLEAR, "Such a difference would seldom arise by chance."),

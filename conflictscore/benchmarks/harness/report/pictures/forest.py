@@ -111,14 +111,14 @@ def levels(study: Study, stem: str) -> Picture | None:
                 run_levels, [place] * len(run_levels), "|", color=NEUTRAL, markersize=9, zorder=0
             )
         measures = " and ".join(dict.fromkeys(label(level.measure) for level in pooled_levels))
-        axes.set_xlabel(f"{measures}, %: pooled, with the 95 % interval; strokes are single runs")
+        axes.set_xlabel(f"{measures}, %: pooled, with the 95 % interval; each stroke is a run")
 
     words = "; ".join(
         f"{line.name}: {percent(line.interval.value)} %{_percent_bounds(line.interval)}, runs"
         f" {', '.join(percent(run_level) for run_level in level.runs.values())}"
         for line, level in zip(lines, pooled_levels, strict=True)
     )
-    title = f"Levels pooled over all runs: {label(study.benchmark)}, {label(study.form)}"
+    title = f"Means of the methods over all runs: {label(study.benchmark)}, {label(study.form)}"
     return Picture(f"{stem}-levels", title, words, draw)
 
 
