@@ -250,7 +250,7 @@ def worth(
 ) -> float:
     """Return the total weight of documents of one side (default 1 each).
 
-    Of the copies among them, only the one with the largest weight counts.
+    Among copies, only the document with the largest weight counts.
     """
     if not duplicate_of and not weights:
         return float(len({*documents}))
@@ -262,7 +262,7 @@ def worth(
 
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
-    """Return how far a claim is in conflict: its weaker side's weight / its stronger side's."""
+    """Return how far a claim is in conflict: the weight of its weaker side / its stronger side."""
     sides = (claim.supports, claim.contradicts)
     largest = [max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides]
     return min(largest) / max(largest) if all(largest) else 0.0

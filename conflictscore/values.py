@@ -224,7 +224,7 @@ def values_beyond(text: str, question: str) -> tuple[StatedValue, ...]:
 
 
 def without_dates(text: str) -> str:
-    """Return a statement without its dates: a month is capitalised like a name, but is none."""
+    """Return a statement without its dates, whose months are capitalised like names."""
     for each in reversed(values_in(text)):
         if each.date is not None:
             text = f"{text[: each.span[0]]}{text[each.span[1] :]}"

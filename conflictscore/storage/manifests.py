@@ -10,7 +10,8 @@ from itertools import takewhile
 from typing import Any
 
 _WIDTH, _LEAD = 40, 10
-"""Maximum number of characters shown of a changed value, and number of these before the change."""
+"""Maximum number of characters shown of a changed value, and how many of these precede the change.
+"""
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -342,8 +342,8 @@ def _of_all(records: Sequence[Usage]) -> Usage:
 
     A step that was stopped and repeated finds its own replies in the cache. The tokens of these
     replies must not count twice, as paid and as cached. The complete attempt is the largest record:
-    it reads all tokens of the step, some of them from the cache. So the number of cached tokens is
-    the tokens of the largest record, paid and cached, minus the paid tokens of all records.
+    it reads all tokens of the step, some of them from the cache. So the cached tokens are the
+    tokens of the largest record (paid and cached) minus the paid tokens of all records.
     """
     whole = sum(records, Usage())
     own_replies = {}

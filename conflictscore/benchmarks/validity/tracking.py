@@ -33,8 +33,8 @@ MEASURES: Mapping[str, int] = {
 _RESAMPLES = 500
 """The number of bootstrap samples for an interval.
 
-It is lower than elsewhere (2,000 and 9,999), since each sample ranks all answers again. So the
-bounds are less exact: each is estimated from the dozen most extreme samples.
+The number is lower than elsewhere (2,000 and 9,999), since each sample ranks all answers again. So
+the bounds are less exact: each is estimated from the dozen most extreme samples.
 """
 _LEAST_DEFINED = 0.95
 """The minimum share of bootstrap samples in which rho is defined.

@@ -206,7 +206,7 @@ class _Counters:
         return counts[-1]
 
     def _named(self, name: str) -> list[list[int]]:
-        """Return the counters with this name; beyond the limit, a list that nobody keeps."""
+        """Return the counters with this name; beyond the limit, a list that is not stored."""
         if name not in self._counts and len(self._counts) >= _MOST_COUNTERS:
             return []
         return self._counts.setdefault(name, [])

@@ -50,8 +50,10 @@ _FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
 _CODE = frozenset("&<>=\\$")
 """Characters before a word that show that the word is part of code."""
 _MOST_PAGES, _MOST_SIGNS = 8, 50_000
-"""Maximum number of pages that are open at once, to limit the memory. Fewer are open if they have
-more characters and objects than the second number."""
+"""Maximum number of pages that are open at once, to limit the memory.
+
+If their characters and objects exceed the second number, fewer pages are open.
+"""
 _SAMPLE = 1_000
 """Number of characters that are cleaned first to find out whether a file has any text."""
 _LONGEST_VALUE = 100_000
@@ -159,8 +161,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
 def _opened(file: Any) -> Iterator[tuple[Any, PageGlyphs]]:
     """Yield the pages of a file and their texts; several pages are opened at once.
 
-    This is faster than in turns, since the processor's caches then keep what pdfium needs, and
-    afterwards what Python needs.
+    This is faster than opening and reading each page in turn, since the processor's caches then
+    keep first what pdfium needs, and afterwards what Python needs.
     """
     batch: list[tuple[Any, PageGlyphs]] = []
     size = 0

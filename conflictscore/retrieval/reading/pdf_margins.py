@@ -91,7 +91,8 @@ def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
 def _is_repeated(head: _Head, earlier: Mapping[str, Sequence[_Head]]) -> bool:
     """Whether an earlier page has the same running head at the same position.
 
-    A number in it must be the page's. "Amount due: 50" and "Amount due: 70" are no running heads.
+    A number in a running head must be the number of the page, so "Amount due: 50" and "Amount due:
+    70" are not running heads.
     """
     return bool(head.words) and any(
         _is_at(head.line, before.line)

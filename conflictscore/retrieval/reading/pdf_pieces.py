@@ -186,7 +186,7 @@ class PageGlyphs:
         return starts[order], np.sort(ends), owners[order]
 
     def _changes(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the places within a word at which another object draws on, and that object."""
+        """Yield the places within a word at which a different object begins, and that object."""
         owners = [*map(self._calls.owner, repeat(self.handle), range(start, end))]
         before = owners[0]
         for place, owner in enumerate(owners, start):

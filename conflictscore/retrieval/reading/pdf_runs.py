@@ -77,7 +77,7 @@ _NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
 class PageRuns:
     """The runs of a page's text; text outside the crop box is skipped.
 
-    ``doubtful`` gives those objects among the ones that draw text that may be invisible. The text
+    ``doubtful`` takes the objects that draw text, and returns those that may be invisible. The text
     of each becomes a separate run. ``walls`` gives the vertical table lines at a height, which
     divide the text.
     """
@@ -139,9 +139,9 @@ class PageRuns:
     def _even_lines(self, sizes: "NDArray[np.float64]") -> tuple[list[bool], list[float]]:
         """Return which lines are at one height and entirely visible, and the widths of pieces.
 
-        Most lines are even; ``_uneven_runs`` would return the same runs more slowly. The width of a
-        piece is that of an average character, relative to the font size, measured up to the next
-        piece.
+        Such lines are called even, and most lines are. ``_uneven_runs`` would return the same runs
+        more slowly. The width of a piece is that of an average character, relative to the font
+        size, measured up to the next piece.
         """
         starts, ends, _, firsts = self._pieces
         count = len(starts)
@@ -323,7 +323,7 @@ class PageRuns:
 
 
 def _lasts(firsts: "NDArray[np.intp]", count: int) -> "NDArray[np.intp]":
-    """Return the last piece of each line, from the first ones and the number of all pieces."""
+    """Return the last piece of each line, given the first pieces and the number of all pieces."""
     lasts = np.empty_like(firsts)
     lasts[:-1], lasts[-1] = firsts[1:] - 1, count - 1
     return lasts
