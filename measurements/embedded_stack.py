@@ -175,7 +175,7 @@ async def _labels(labeler: Labeler, pairs: Pairs, bar: CountBar, name: str) -> N
 def _by_claim(pairs: Pairs, given: Numbers) -> Numbers:
     """Return a row for each claim.
 
-    It has the number of correctly labelled pairs, the number of pairs, and whether there is a
+    The row has the number of correctly labelled pairs, the number of pairs, and whether there is a
     conflict according to people, to the labels, and to both.
     """
     rows = []

@@ -71,7 +71,7 @@ class Figures(NamedTuple):
 def counts_of(gold: Sequence[Sequence[int]], labels: Sequence[Sequence[int]]) -> Numbers:
     """Return a row for each claim.
 
-    It has the confusion matrix, and says whether people, the model, and both find a conflict.
+    The row has the confusion matrix, and says whether people, the model, and both find a conflict.
 
     Args:
         gold: The labels that people gave the documents of each claim.

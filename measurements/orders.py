@@ -6,10 +6,11 @@ an order to give a wrong label, or an honest claim. The table shows how many lab
 label that the claim gets alone.
 
 With ``--recognised``, no judge is called. The command counts the orders in ``orders.toml`` that
-share no call with another claim. The orders about six pairs of documents are counted first, then
-those about four subjects, by kind: beside three documents, beside one, and if one of the documents
-contains the order. Last come the calls that the honest claims need, five at a time, and with
-``--data`` the calls that the claims of real answers need.
+share no call with another claim. The first counts are for orders about six pairs of documents. The
+next are for orders about four subjects, by kind, in three situations: with three documents, with
+one document, and with a document that contains the order. The last figure is the number of calls
+that honest claims need if five are labelled at a time. With ``--data``, the number of calls for the
+claims of real answers follows.
 """
 
 import asyncio

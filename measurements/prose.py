@@ -1,6 +1,6 @@
 """Lists the sentences that people read: in pages, help texts, messages and docstrings.
 
-Pages are Markdown files; of a table, each cell that has several words is a text. Help texts are
+Pages are Markdown files. In tables, each cell with several words is a separate text. Help texts are
 those of the command line's commands and options. Messages are the other sentences in the package's
 code, except prompts. Docstrings include those of attributes.
 """
@@ -23,7 +23,7 @@ _IN_OTHER_LANGUAGES = re.compile(
 )
 """Matches modules whose literals are words and sentences of several languages."""
 _REASON = re.compile(r"(?:it|its|they|their) ")
-"""Matches the beginning of a reason, which a message gives after the thing that it concerns."""
+"""Matches the beginning of a reason, which is inserted into a message after its subject."""
 _INSERTED = re.compile(r"\{[^{}]*\}")
 _FENCE = re.compile(r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~) *$|<!--.*?-->")
 _NEW_TEXT = re.compile(r"\s*(?:[-*>]|\d+\.)\s|\s*$|#")

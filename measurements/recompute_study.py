@@ -207,7 +207,7 @@ def _transitions(runs: _Runs, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sums(outcomes: Sequence[_Outcome]) -> tuple[int, ...]:
-    """Count all answers and those that were revised, judged, both, corrected, and harmed."""
+    """Count answers: all, revised, judged, both revised and judged, corrected, and harmed."""
     judged = [outcome for outcome in outcomes if outcome.move is not None]
     moves = [outcome.move for outcome in judged if outcome.is_revised]
     return (

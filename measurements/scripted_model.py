@@ -48,7 +48,7 @@ class ScriptedModel(BaseChatModel):
     """Gets its replies from a function, and counts the tokens of prompts and replies.
 
     Attributes:
-        prompts: The templates. The run must use the same ones.
+        prompts: The templates. The run must use the same templates.
         reply: Returns the reply, given the name and the fields of a template. The name is
             ``decompose_with_places`` if the reply must state where each claim is.
     """

@@ -6,11 +6,11 @@ documents, the model's own. With --first natural, the model answers from all doc
 model gives the most frequent answer. The loop then runs as for a user. The table has these columns.
 "right" counts first answers that give the correct answer and no wrong one. "corrected" counts wrong
 first answers that became right. "harmed" counts right first answers whose final answer no longer
-gives the correct answer. "hedged" counts answers that give both a correct and a wrong answer; "of
-wrong" and "of right" divide them by their first answers. "named" counts answers that give the
-correct answer, alone or with a wrong one. If people found that both answers are correct but
-conflict (all of WikiContradict, and ties in NatConfQA), only an answer that gives both is right, as
-for the benchmark's authors.
+gives the correct answer. "hedged" counts answers that give both a correct and a wrong answer; Of
+these, "of wrong" counts the answers whose first answer was not right, and "of right" the others.
+"named" counts answers that give the correct answer, alone or with a wrong one. If people found that
+both answers are correct but conflict (all of WikiContradict, and ties in NatConfQA), only an answer
+that gives both is right, as for the benchmark's authors.
 
 "apart" counts answers that were right at first, but now present two correct answers about different
 things as a disagreement. "told" counts, over all disputed questions, the correct answers that the
@@ -28,7 +28,7 @@ sides, it finds no reason for either in the sets that people labelled; in minori
 knows which side is right. With --readers local, or any other model, that model reads, splits
 answers and weighs. --labels takes people's labels, or those of a labeler such as nli. --spoiled
 replaces some of people's labels with wrong ones, to show at which label accuracy corrections
-outnumber harms. It takes the share to replace, or the name of a labeler's confusion table. With
+outnumber harms. Its value is the share to replace, or the name of a labeler's confusion table. With
 --out, replies are stored, so a stopped run resumes.
 """
 
