@@ -64,7 +64,7 @@ class Declaration:
     """The attributes that a setting declares besides its name, type, range and default.
 
     Attributes:
-        help: The help text, in one paragraph. It omits the default if that is a plain value.
+        help: The help text, in one paragraph. The text omits the default if that is a plain value.
         brief: A phrase for the table of settings in the guide.
         presets: The values of the setting in presets that change it.
         scoring: Whether the setting also applies if an answer is only scored.

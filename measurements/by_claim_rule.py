@@ -7,9 +7,9 @@ half of the claims, by the F1 of finding conflicts, and reported on the other ha
 tried with its first 2, 3, 5 and 7 documents and with all of them, so that there are sets of
 documents of every size. All these sets of a claim are in the same half.
 
---conflicts takes the file of the CONFLICTS benchmark. It adds the questions that people labelled
-"no conflict", with claims that we wrote (no_conflict_claims.json). Their figures are reported by
-number of documents.
+--conflicts takes the file of the CONFLICTS benchmark. This option adds the questions that people
+labelled "no conflict", with claims that we wrote (no_conflict_claims.json). The figures of these
+questions are reported by number of documents.
 """
 
 import asyncio

@@ -4,9 +4,9 @@
 python -m measurements.effort_costs --seconds 1
 ```
 
-The scripted endpoint (``tests/fakes``) takes ``--seconds`` per call. Its answer has 2 or 25 claims,
-and every document states all of them. If the answer is disputed, two of every three documents give
-a different year for the first claim.
+The scripted endpoint (``tests/fakes``) takes ``--seconds`` per call. The endpoint's answer has 2 or
+25 claims, and every document states all of these claims. If the answer is disputed, two of every
+three documents give a different year for the first claim.
 """
 
 import re

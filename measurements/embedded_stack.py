@@ -1,9 +1,10 @@
 """Compares stacks of the labelers that run locally, on the same pairs.
 
-It labels all validation claims, or a random sample of --claims. It reports figures for all claims,
-for each set, and for two random halves, so that settings chosen on the first half can be reported
-on the second. The models' outputs for each window of a document are cached in --cache, so the same
-command resumes. The model nli-mpnet is included if it has been fetched.
+The command labels all validation claims, or a random sample of --claims. The command reports
+figures for all claims, for each set, and for two random halves, so that settings chosen on the
+first half can be reported on the second. The models' outputs for each window of a document are
+cached in --cache, so the same command resumes. The model nli-mpnet is included if it has been
+fetched.
 
 Gains are relative to the local default, with 95 % bootstrap intervals, resampled by claim. A figure
 is marked if it is below that of a constant answer. The constant answers are "conflict" for every

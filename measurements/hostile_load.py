@@ -10,8 +10,8 @@ size zero. If the service closes a hostile connection, it is reopened at once. T
 medians over the rounds, and medians of the ratios to the first phase of the same round.
 
 With ``--hang-ups N``, the command instead sends N requests over HTTP/1.1 and N over HTTP/2, and
-closes each connection at once. It then prints how many of the service's request slots are still
-taken, and for how long.
+closes each connection at once. The command then prints how many of the service's request slots are
+still taken, and for how long.
 
 With ``--longest``, the command instead sends requests of the maximum size one after another, and
 prints the longest wait for ``/healthz`` during each.

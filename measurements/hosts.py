@@ -1,13 +1,13 @@
 """Tests where agent frameworks and clients show the verdict on an answer.
 
-Each host is a real package that runs with a scripted model. It gives three answers: one is checked
-and confirmed, one is changed, and one is not checked. ``langgraph-supervisor``, ``langgraph-swarm``
-and ``deepagents`` are tried if they are installed; :mod:`measurements.middlewares` tries the
-middleware of ``langchain``. The verdict is read from the last message that
-the host's user gets. Clients of the service run as in :mod:`measurements.clients`. Their verdict is
-read from a header, from a field, or from the run with the response's id. The last table shows the
-size of a thread's checkpoints after six turns, and the model calls per turn, with and without the
-middleware.
+Each host is a real package that runs with a scripted model. Each host gives three answers: one is
+checked and confirmed, one is changed, and one is not checked. ``langgraph-supervisor``,
+``langgraph-swarm`` and ``deepagents`` are tried if they are installed;
+:mod:`measurements.middlewares` tries the middleware of ``langchain``. The verdict is read from the
+last message that the host's user gets. Clients of the service run as in
+:mod:`measurements.clients`. The verdict of a client is read from a header, from a field, or from
+the run with the response's id. The last table shows the size of a thread's checkpoints after six
+turns, and the model calls per turn, with and without the middleware.
 
     python -m measurements.hosts --python VENV/bin/python --node FOLDER
 """

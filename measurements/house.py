@@ -8,7 +8,7 @@ in cli/ is named after the command that it defines, and the registry.py of a roo
 that users may choose. Shared class names: public classes and type aliases defined in two modules.
 
 Wordings: each entry of PATTERNS has names to avoid, and a regular expression for wordings to avoid
-in docstrings, help texts and messages. The patterns only find known offenders. They cannot
+in docstrings, help texts and messages. The patterns only find known offenders. No pattern can
 determine whether a sentence reads well.
 
 Rules for names, kinds and functions (``measurements.house_counts``): sentences that code compares,
@@ -111,7 +111,8 @@ class Count(NamedTuple):
 _PARTICIPLES_SHARE = 0.02  # maximum share of bare participles among all names that functions bind
 
 NOT_YET: frozenset[str] = frozenset()
-"""Rules that the package does not follow yet. They are counted and printed, but fail no test.
+"""Rules that the package does not follow yet. Violations of these rules are counted and printed,
+but fail no test.
 
 The set is empty because all current rules are followed.
 """

@@ -1,7 +1,7 @@
 """Counts rule violations in the package's source: names, complexity, docstrings, imports.
 
-Each function takes parsed modules by path, relative to the folder above the package. It returns the
-places that break its rule, in the form ``path:line what``.
+Each function takes parsed modules by path, relative to the folder above the package. The function
+returns the places that break its rule, in the form ``path:line what``.
 """
 
 import ast

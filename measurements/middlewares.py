@@ -3,7 +3,7 @@
 Each one stands before and after ours in the list, and each agent gives three answers: one is
 checked and confirmed, one is changed, and one is not checked. The agent is called and streamed,
 with and without ``async``. A cell shows the verdict in the last message, once if it is the same in
-all four ways. It also names what a user would see as a fault:
+all four ways. The cell also names what a user would see as a fault:
 
 - the verdict takes more than 600 bytes, or differs from the run in the state;
 - a run stands in the state more than once;

@@ -1,9 +1,10 @@
 """Runs natural disputes end to end: chatbots' answers are corrected with real web pages.
 
-The cases are in ``disputes.jsonl``. The model is scripted and makes no errors. It reads in each
-document what people found there, and takes each document's relation to the claim from its label. It
-gives a reason for one side if people settled the dispute. The labels are those of people, or those
-of an encoder with ``--labels``. With ``--model``, a real model replaces the scripted one.
+The cases are in ``disputes.jsonl``. The model is scripted and makes no errors. This model reads in
+each document what people found there, and takes each document's relation to the claim from its
+label. The model gives a reason for one side if people settled the dispute. The labels are those of
+people, or those of an encoder with ``--labels``. With ``--model``, a real model replaces the
+scripted one.
 
     python -m measurements.natural ../shared/data/natural/disputes.jsonl
 """

@@ -45,7 +45,7 @@ class LabelledQuestion(NamedTuple):
     """A question, with the answers that people found in its documents.
 
     Attributes:
-        question: The question. Its documents have ``gives`` in their metadata.
+        question: The question. The documents of a question have ``gives`` in their metadata.
         right: Answers that are correct for some entity with the name in the question.
         wrong: Answers that are correct for no such entity.
         rivals: Whether correct answers conflict; otherwise each is correct for a different entity.
@@ -68,7 +68,7 @@ class LabelledQuestion(NamedTuple):
     def judged(self, answer: str) -> ExactMatch:
         """Return the known answers that an answer gives.
 
-        If they are "true" and "false", the answer may say so in other words.
+        If the known answers are "true" and "false", the answer may say so in other words.
         """
         if "true" in (*self.right, *self.wrong):
             said = {"yes": "true", "no": "false"}
@@ -98,8 +98,8 @@ def _ramdocs(path: Path) -> list[LabelledQuestion]:
     """Read the questions, each for the entity that most correct documents are about.
 
     The data does not state which entity a document is about. However, documents with a different
-    correct answer are about a different entity. They are left out, so that the remaining documents
-    agree or disagree about a single entity.
+    correct answer are about a different entity. Such documents are left out, so that the remaining
+    documents agree or disagree about a single entity.
     """
     rows = [record for _, record in read_json_lines(path)]
     made = []

@@ -5,10 +5,10 @@ python -m measurements.price
 ```
 
 A scripted endpoint (``tests/fakes``), which imitates OpenAI's API, answers questions from documents
-of one paragraph each. It also gives the labels, for the default labeler. Tokens are counted with
-OpenAI's vocabulary. The plain turn is the single call that answers from the same documents without
-a check. The interpreter's steps are counted per call to a judge and per row of `score-file`.
-``measurements.client_loops`` measures the processor time of the calls, and
+of one paragraph each. The endpoint also gives the labels, for the default labeler. Tokens are
+counted with OpenAI's vocabulary. The plain turn is the single call that answers from the same
+documents without a check. The interpreter's steps are counted per call to a judge and per row of
+`score-file`. ``measurements.client_loops`` measures the processor time of the calls, and
 ``measurements.service_load`` measures the service.
 """
 

@@ -1,8 +1,8 @@
 """Finds wordings to review, and measures how easy the pages are to read.
 
 Wordings: regular expressions for calques and fragments that are frequent in this project's English.
-Their matches are listed for review. They fail no test, since each expression also matches good
-sentences.
+Matches of these expressions are listed for review. Matches fail no test, since each expression also
+matches good sentences.
 
 Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
 Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are

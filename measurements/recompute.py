@@ -1,6 +1,6 @@
 """Recomputes the figures of benchmark runs from their records, and compares them.
 
-This script and recompute_*.py import nothing from conflictscore. They read manifest.json,
+This script and recompute_*.py import nothing from conflictscore. These scripts read manifest.json,
 questions.jsonl and records.jsonl, follow the definitions in the guide, and take tests and intervals
 from scipy and statsmodels. Each number is compared with figures.json.
 

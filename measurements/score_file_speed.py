@@ -245,7 +245,7 @@ def _is_worker(pid: int) -> bool:
 def write_input(path: Path, rows: int, first: int = 0) -> None:
     """Write answers of two sentences, each with three documents of 500 characters.
 
-    The rows are numbered from ``first``. Their texts contain the number, so they all differ.
+    The rows are numbered from ``first``. The texts of a row contain its number, so all rows differ.
     """
     with path.open("w", encoding="utf-8") as file:
         for row in range(first, first + rows):

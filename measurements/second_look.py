@@ -1,16 +1,16 @@
 """Counts how many answers the second look corrects, and how many it harms.
 
 With --first lot, the first answer is that of one randomly drawn document, so it is wrong as often
-as the documents are. Its words are those of a fixed sentence or, if a real model reads the
-documents, the model's own. With --first natural, the model answers from all documents; a scripted
-model gives the most frequent answer. The loop then runs as for a user. The table has these columns.
-"right" counts first answers that give the correct answer and no wrong one. "corrected" counts wrong
-first answers that became right. "harmed" counts right first answers whose final answer no longer
-gives the correct answer. "hedged" counts answers that give both a correct and a wrong answer; Of
-these, "of wrong" counts the answers whose first answer was not right, and "of right" the others.
-"named" counts answers that give the correct answer, alone or with a wrong one. If people found that
-both answers are correct but conflict (all of WikiContradict, and ties in NatConfQA), only an answer
-that gives both is right, as for the benchmark's authors.
+as the documents are. The words of this answer are those of a fixed sentence or, if a real model
+reads the documents, the model's own. With --first natural, the model answers from all documents; a
+scripted model gives the most frequent answer. The loop then runs as for a user. The table has these
+columns. "right" counts first answers that give the correct answer and no wrong one. "corrected"
+counts wrong first answers that became right. "harmed" counts right first answers whose final answer
+no longer gives the correct answer. "hedged" counts answers that give both a correct and a wrong
+answer; Of these, "of wrong" counts the answers whose first answer was not right, and "of right" the
+others. "named" counts answers that give the correct answer, alone or with a wrong one. If people
+found that both answers are correct but conflict (all of WikiContradict, and ties in NatConfQA),
+only an answer that gives both is right, as for the benchmark's authors.
 
 "apart" counts answers that were right at first, but now present two correct answers about different
 things as a disagreement. "told" counts, over all disputed questions, the correct answers that the
@@ -28,8 +28,8 @@ sides, it finds no reason for either in the sets that people labelled; in minori
 knows which side is right. With --readers local, or any other model, that model reads, splits
 answers and weighs. --labels takes people's labels, or those of a labeler such as nli. --spoiled
 replaces some of people's labels with wrong ones, to show at which label accuracy corrections
-outnumber harms. Its value is the share to replace, or the name of a labeler's confusion table. With
---out, replies are stored, so a stopped run resumes.
+outnumber harms. The option's value is the share to replace, or the name of a labeler's confusion
+table. With --out, replies are stored, so a stopped run resumes.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Measures the time and CPU that the service adds to a call of its upstream, by mode.
 
 A simulated upstream in its own process takes 200 ms per call. The service runs in separate
-processes. It searches ten documents and finds six claims in each answer; one of the claims has
-evidence on both sides. "added s" is the time beyond that of a direct call. For streamed answers, it
-is the time to the first word.
+processes. The service searches ten documents and finds six claims in each answer; one of the claims
+has evidence on both sides. "added s" is the time beyond that of a direct call. For streamed
+answers, it is the time to the first word.
 
 Each client sends requests for --seconds, but at least one request. The upstream and the clients run
 on the same processors as the service. With many clients, they account for most of the time in a

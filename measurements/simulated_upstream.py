@@ -1,8 +1,9 @@
 """An OpenAI-compatible endpoint that uses little CPU and replies to every call after a delay.
 
-It answers each question with a fixed number of sentences, splits answers into claims, and labels
-claims. Every second document contradicts one of the claims. Options make some calls fail. It prints
-its address and serves until it is stopped. ``/stats`` shows the numbers of calls.
+The endpoint answers each question with a fixed number of sentences, splits answers into claims, and
+labels claims. Every second document contradicts one of the claims. Options make some calls fail.
+The process prints its address and serves until it is stopped. ``/stats`` shows the numbers of
+calls.
 """
 
 import asyncio

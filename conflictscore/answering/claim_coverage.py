@@ -286,10 +286,10 @@ def _about_denials(
 def states_nothing(answer: str, question: str) -> bool:
     """Return whether an answer is only a greeting, a refusal or a question, with nothing to check.
 
-    Every number and name in such an answer is also in the question. Its negations occur only in
-    refusals, and its other words are usual in greetings, refusals and questions. An answer in JSON
-    states nothing if none of its values states anything; a number and a boolean always state
-    something.
+    Every number and name in such an answer is also in the question. The negations in such an answer
+    occur only in refusals, and its other words are usual in greetings, refusals and questions. An
+    answer in JSON states nothing if none of its values states anything; a number and a boolean
+    always state something.
     """
     if is_json(answer):
         return _data_states_nothing(answer, question)

@@ -1,9 +1,9 @@
 """Detects claims that are a jumble of the answer's words, such as "HR days 10 fathers get of".
 
-A jumble contains the answer's words, but states nothing that a document could confirm. It differs
-from a reworded claim in two ways: few of its neighbouring words are also neighbours in the answer,
-and its articles and prepositions are misplaced. When in doubt, a claim does not count as a jumble.
-Time is linear in the lengths of the texts.
+A jumble contains the answer's words, but states nothing that a document could confirm. A jumble
+differs from a reworded claim in two ways: few of its neighbouring words are also neighbours in the
+answer, and its articles and prepositions are misplaced. When in doubt, a claim does not count as a
+jumble. Time is linear in the lengths of the texts.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Functions that read the claims in a reply, without the headings and remarks that models add.
 
-The numbers were chosen by hand. If they misjudge a line, a remark becomes a claim that no document
-supports, or a reply is refused and requested again.
+The numbers were chosen by hand. If these numbers misjudge a line, a remark becomes a claim that no
+document supports, or a reply is refused and requested again.
 """
 
 import re

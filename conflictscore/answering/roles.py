@@ -34,10 +34,10 @@ _ORDERED = re.compile(r"(?P<word>\w+)(?P<possessive>['\u2019]s\b(?= \w)|(?<=s)['
 def differs_in_order(statement: str, rival: str) -> bool:
     """Return whether two statements differ in meaning because of the positions of shared words.
 
-    Their meanings differ in three cases. First, different words of direction precede the same word.
-    Second, a name is an owner in only one of the statements. Third, two names change places while
-    the voice (active or passive) stays the same, or the names keep their places while the voice
-    differs.
+    The meanings of two statements differ in three cases. First, different words of direction
+    precede the same word. Second, a name is an owner in only one of the statements. Third, two
+    names change places while the voice (active or passive) stays the same, or the names keep their
+    places while the voice differs.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():

@@ -247,11 +247,13 @@ def run_benchmark(
         benchmark: A name in ``BENCHMARKS``, or your own benchmark.
         folder: The folder of the run. To resume the run, repeat the call with the same folder.
         data: The benchmark's official file, or a list of files if the benchmark accepts several.
-            It is required if ``benchmark`` is a name. Your own benchmark comes with its questions.
+            This argument is required if ``benchmark`` is a name. Your own benchmark comes with its
+            questions.
         form: The form of the questions, if ``benchmark`` is a name. The default is the benchmark's
             first form.
         model: The answering model, as a spec or as any LangChain chat model.
-        retriever: Any LangChain retriever. It is not needed if the questions come with documents.
+        retriever: Any LangChain retriever. No retriever is needed if the questions come with
+            documents.
         methods: Names from ``METHODS`` that the benchmark offers; ``rag`` is always run. The
             default is the papers' methods and ``guarded-rag``.
         answer_judge: The model that judges free-form answers. The default is ``judge``.

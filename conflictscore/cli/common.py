@@ -160,7 +160,10 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """Return a console for tables. It prints untrusted text as is, without interpreting markup."""
+    """Return a console for tables.
+
+    The console prints untrusted text as is, without interpreting markup.
+    """
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)

@@ -5,9 +5,9 @@ in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that comman
 overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from someone else. While an API key is set, such a file
-cannot set endpoints, prompts, output files, model files or ``--host``. It cannot choose where
-evidence comes from either, except documents in its own folder, and it cannot change how an answer
-is checked. It may limit the number and length of documents. Name the file with ``--config`` to
+cannot set endpoints, prompts, output files, model files or ``--host``. Neither can such a file
+choose where evidence comes from, except documents in its own folder, nor change how an answer is
+checked. A file may limit the number and length of documents. Name the file with ``--config`` to
 allow all settings.
 """
 

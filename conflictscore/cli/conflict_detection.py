@@ -221,7 +221,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 def _is_ours(out: Path) -> bool:
     """Return whether a file may be replaced.
 
-    It may not if it could contain other data or older verdicts.
+    A file that could contain other data or older verdicts may not be replaced.
     """
     try:
         with out.open(encoding="utf-8") as lines:

@@ -78,8 +78,9 @@ def judge_check(
     """Compare a benchmark's judge, which is a model, with people who judged the same answers.
 
     The output shows their agreement, Cohen's kappa, and how often the judge and the people give
-    each rating. It also shows how much of a difference between two methods remains if the judge
-    rates them instead of people. For NatConfQA, these are the figures of Table 7 in its paper.
+    each rating. The output also shows how much of a difference between two methods remains if the
+    judge rates them instead of people. For NatConfQA, these are the figures of Table 7 in its
+    paper.
 
     You can stop the command at any time. To resume, run it again: judged answers are cached.
     Answers that could not be judged are counted, but excluded from all other figures.

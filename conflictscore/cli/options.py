@@ -225,7 +225,7 @@ _endpoint_options = [
         "--base-url",
         metavar="URL",
         help="An OpenAI-compatible endpoint for --model and --judge, such as "
-        "http://localhost:8000/v1. Its key is read from OPENAI_API_KEY.",
+        "http://localhost:8000/v1. The endpoint's key is read from OPENAI_API_KEY.",
     ),
 ]
 _prompt_options = [

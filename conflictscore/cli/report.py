@@ -102,8 +102,8 @@ def report(
     A RUN is the folder of a benchmark run, a file written by `--log`, or a `--runs-file` of
     `serve`. A flip is an answer that the loop changed. The page works without a network.
 
-    Several runs of the same benchmark and form make a study. They may differ in seed, model, judge
-    or recording. The page shows a study pooled by question, and run by run.
+    Several runs of the same benchmark and form make a study. The runs may differ in seed, model,
+    judge or recording. The page shows a study pooled by question, and run by run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
     from conflictscore.benchmarks.harness.report.study import questions_apart, study_groups

@@ -129,8 +129,8 @@ def score_file(
 
     You can stop the command at any time. Run it again to resume; nothing is judged twice.
 
-    With --fail-over, the exit code is 0 if every row passed. It is 1 if any row is above the limit,
-    has no score, or has too few labels.
+    With --fail-over, the exit code is 0 if every row passed. The exit code is 1 if any row is above
+    the limit, has no score, or has too few labels.
     """
     from conflictscore.scoring_files.input_rows import Source
 

@@ -233,8 +233,8 @@ def serve(host: str, port: int, **options: Any) -> None:
     returns the evidence of that run. /v1/models, /healthz and /metrics exist too. Open / in a
     browser to chat, and /runs to browse and review runs.
 
-    The service checks its callers' keys and does not pass them on. It calls the model with the key
-    in OPENAI_API_KEY.
+    The service checks its callers' keys and does not pass them on. The service calls the model with
+    the key in OPENAI_API_KEY.
 
     One process serves one port. The folder deploy/ shows how to run several processes behind nginx,
     and how to add budgets and fallbacks with LiteLLM.

@@ -48,7 +48,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             question=looking.question,
             candidates=(Candidate(evidence=claim),),
             outcome=LookOutcome.ASSERTS_NOTHING,
-            why="It states nothing about the world, so there is nothing to correct.",
+            why="The claim states nothing about the world, so there is nothing to correct.",
         )
     # one model must label all candidates, since probabilities of the two models of a cascade are
     # not comparable

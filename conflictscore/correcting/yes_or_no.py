@@ -1,8 +1,9 @@
 """Compares a claim that answers a yes-or-no question with its opposite.
 
-A small reader that writes its answer says yes to nearly every such question. Its probabilities of
-the words "Yes" and "No" tell more: on 160 documents of cases that the encoders were not trained on,
-they separate a yes from a no as well as the encoders do (area under the curve .80 and .77).
+A small reader that writes its answer says yes to nearly every such question. The reader's
+probabilities of the words "Yes" and "No" tell more: on 160 documents of cases that the encoders
+were not trained on, they separate a yes from a no as well as the encoders do (area under the curve
+.80 and .77).
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +74,8 @@ class Readings:
 def opposite_answer(passage: str, look: SecondLook) -> str | None:
     """Return the opposite of a passage that says yes or no; None for any other passage.
 
-    The passage may be a bare "Yes.". It may also give a reason ("Yes, since the lamp burns."), if
-    the look's rival denies its claim.
+    The passage may be a bare "Yes.". The passage may also give a reason ("Yes, since the lamp
+    burns."), if the look's rival denies its claim.
     """
     bare = opposite(passage, look.question)
     if bare is not None or look.rival is None:

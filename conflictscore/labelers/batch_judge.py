@@ -54,8 +54,11 @@ _ROUNDS = 3
 """Maximum number of times that the judge is asked about a pair, each time in a smaller batch. If
 there is still no verdict, the pair is UNLABELLED. Chosen by hand."""
 _REPLY_TOKENS = 400
-"""Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict. They leave room for
-the JSON around the verdicts, and for some quotations that are longer than usual. Chosen by hand."""
+"""Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict.
+
+These tokens leave room for the JSON around the verdicts, and for some quotations that are longer
+than usual. Chosen by hand.
+"""
 _VERDICT_TOKENS = 80  # enough for a quotation of a sentence, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024
 """Maximum number of tokens of the claims in a call, in the longer form and in the brief one. Every

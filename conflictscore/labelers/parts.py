@@ -29,8 +29,10 @@ _SIDES = frozenset({Label.SUPPORTS, Label.CONTRADICTS})
 Fit = Callable[[Document, Choose | None], Fitted]
 """A function that fits a document into a judge's prompt."""
 AskAgain = Callable[[Sequence[str]], Awaitable[EvidenceLabel | None]]
-"""A function that asks about a document again, showing the parts around quotations from it. It
-returns None if its judge never quotes."""
+"""A function that asks about a document again, showing the parts around quotations from it.
+
+The function returns None if its judge never quotes.
+"""
 
 
 class Parts(NamedTuple):

@@ -19,12 +19,12 @@ _ALONE = {"root"}
 def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
     """Turn a chain into a function of a question and documents.
 
-    The function invokes the chain with a mapping. Its fields ``question``, ``query`` and ``input``
-    hold the question; ``documents`` and ``context`` hold the documents. If the chain declares
-    ``documents`` or ``context`` as a string, as prompts do, the field holds the documents as one
-    string; otherwise it holds LangChain documents. The function's other keyword arguments are added
-    to the mapping. A chain that takes a single value, such as a chain with its own search, gets
-    only the question.
+    The function invokes the chain with a mapping. The fields ``question``, ``query`` and ``input``
+    of the mapping hold the question; ``documents`` and ``context`` hold the documents. If the chain
+    declares ``documents`` or ``context`` as a string, as prompts do, the field holds the documents
+    as one string; otherwise it holds LangChain documents. The function's other keyword arguments
+    are added to the mapping. A chain that takes a single value, such as a chain with its own
+    search, gets only the question.
     """
     schema = chain.get_input_jsonschema()
     fields = schema.get("properties", {})

@@ -87,10 +87,10 @@ class ChatLoop:
     ) -> AIMessage:
         """Reply to a conversation.
 
-        ``parameters`` are passed to the answering model. If they include ``tools``, the model is
-        called before any search. Two parameters are our extensions: ``documents`` are the documents
-        to check against, and ``question`` is the question, which is needed if the last message is
-        a whole prompt.
+        ``parameters`` are passed to the answering model. If the parameters include ``tools``, the
+        model is called before any search. Two parameters are our extensions: ``documents`` are the
+        documents to check against, and ``question`` is the question, which is needed if the last
+        message is a whole prompt.
 
         Raises:
             InputError: A document cannot be used.
@@ -257,9 +257,9 @@ def apart(
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
     streams. If ``traced_only`` is set, the children get only LangSmith's tracer, without which
-    LangSmith would start a new trace for each child. If it is not set, the children get all
-    callbacks of the run. In that case, callbacks that add up tokens skip the reply of this run,
-    since the tokens of the children are included in it.
+    LangSmith would start a new trace for each child. If ``traced_only`` is not set, the children
+    get all callbacks of the run. In that case, callbacks that add up tokens skip the reply of this
+    run, since the tokens of the children are included in it.
     """
     config: RunnableConfig = {}
     if run is not None:
@@ -297,8 +297,8 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
     """Return whether to call the model with the unchanged messages before any search.
 
-    It is called first if it may call tools or has called some, if there is no question to search
-    for, or if the caller passed the documents.
+    The model is called first if it may call tools or has called some, if there is no question to
+    search for, or if the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question

@@ -133,8 +133,9 @@ class SelfCorrectingChatModel(SettingFields):
     model_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Call parameters of the answering model."""
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
-    """LangChain's cache of whole replies. It is off, since documents change; use ``content_cache``
-    instead."""
+    """LangChain's cache of whole replies. This cache is off, since documents change; use
+    ``content_cache`` instead.
+    """
     disable_streaming: bool | Literal["tool_calling"] = True
     """The reply is streamed as one chunk once it is final."""
 

@@ -90,7 +90,7 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    Callers pass the question to the decorated function. If they also pass ``documents=`` (texts,
+    Callers pass the question to the decorated function. If callers also pass ``documents=`` (texts,
     LangChain ``Document``s, records, or mappings with ``text``), there is no search. Other
     arguments are passed to the function. One such argument may be ``history=``: the messages before
     the question. The search uses it too.
@@ -112,16 +112,16 @@ def self_correct(
     Args:
         chain: A LangChain chain instead of a function: ``self_correct(prompt | model, …)`` returns
             a function like a decorated one. The chain is invoked synchronously, with ``question``
-            (also as ``query`` and ``input``) and ``documents`` (also as ``context``). If it takes
-            a single value, it gets only the question. Omit ``chain`` to decorate a function:
+            (also as ``query`` and ``input``) and ``documents`` (also as ``context``). A chain that
+            takes a single value gets only the question. Omit ``chain`` to decorate a function:
             ``@self_correct(…)``.
         retriever: Any LangChain retriever; not needed if every call passes documents.
         require: How much of an answer must be checked, ``"fully"`` or ``"partly"``. If less was
             checked, an ``UncheckedAnswerError`` is raised, unless the answer states nothing.
         on_event: A function that is called with each event of a run, in a separate thread. Inside a
             LangGraph graph, ``stream_mode="custom"`` yields the same events.
-        **settings: See below. The judge also writes the reasons for changes. It is opened at the
-            first call.
+        **settings: See below. The judge also writes the reasons for changes. The judge is opened at
+          the first call.
 
     Raises:
         ConfigurationError: The decorated object does not take a question and documents. A call also

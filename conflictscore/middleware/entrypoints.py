@@ -38,9 +38,9 @@ class PassedOnError(Exception):
 def listener(on_event: OnEvent | None) -> OnEvent | None:
     """Return a function that passes on events, or None if events have no recipient.
 
-    It calls ``on_event``, and writes to the ``custom`` stream of the calling graph, if there is
-    one. A run inside a node of another graph does not belong to that graph, so its events must be
-    forwarded.
+    The function calls ``on_event``, and writes to the ``custom`` stream of the calling graph, if
+    there is one. A run inside a node of another graph does not belong to that graph, so its events
+    must be forwarded.
     """
     try:
         stream = get_stream_writer()

@@ -80,7 +80,7 @@ def mcp_server(
 ) -> MCPServer[Any]:
     """Make a server for any transport; each call runs ``open_context`` in a thread."""
     where = material_line(described(retriever))
-    searches = f"It searches: {where}." if where else "It has no search; pass documents."
+    searches = f"It searches: {where}." if where else "This server has no search; pass documents."
     instructions = f"{_TELLS}\n{searches}"
     server = _Server(
         "conflictscore",

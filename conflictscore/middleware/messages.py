@@ -142,8 +142,8 @@ class ChatQuestion:
     def or_earlier(self) -> "ChatQuestion":
         """Return this question with its documents.
 
-        If it has no documents, the documents of earlier tool results are added. The model often
-        answers a follow-up question from earlier tool results, without calling a tool again.
+        If the question has no documents, the documents of earlier tool results are added. The model
+        often answers a follow-up question from earlier tool results, without calling a tool again.
         """
         if self.documents:
             return self

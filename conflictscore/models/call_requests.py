@@ -28,7 +28,10 @@ from conflictscore.models.replies import is_empty
 from conflictscore.prompts import PromptSet
 
 _OPENAI_CLIENTS = (ChatOpenAI, AzureChatOpenAI, EndpointChat)
-"""Client classes that request JSON as OpenAI does. Their subclasses, such as DeepSeek's, differ."""
+"""Client classes that request JSON as OpenAI does.
+
+Subclasses of these, such as DeepSeek's, request JSON differently.
+"""
 
 
 class RequestForm(NamedTuple):

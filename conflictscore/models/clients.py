@@ -51,7 +51,7 @@ def with_max_tokens(
 
 
 def secrets_of(chat: BaseChatModel) -> list[str]:
-    """Return the API keys of a chat model. They must not appear in any message."""
+    """Return the API keys of a chat model. Keys must not appear in any message."""
     return [
         attribute.get_secret_value()
         for attribute in vars(chat).values()

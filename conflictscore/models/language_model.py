@@ -1,7 +1,7 @@
 """The interface through which nodes and labelers ask a model for text, JSON or a letter.
 
-Every call to a model goes through this module. It schedules calls, counts usage, turns each error
-into one clear line, caches the replies of deterministic models, and asks again if a reply is
+Every call to a model goes through this module. The module schedules calls, counts usage, turns each
+error into one clear line, caches the replies of deterministic models, and asks again if a reply is
 unreadable.
 """
 
@@ -79,8 +79,10 @@ class LanguageModel:
     """Maximum number of tokens in prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
-    """The settings that determine the model's replies, as plain JSON. If they are unknown, this is
-    None, and nothing from this model is cached."""
+    """The settings that determine the model's replies, as plain JSON.
+
+    If the settings are unknown, this is None, and nothing from this model is cached.
+    """
     deterministic: bool = False
     """Whether the same prompt should give the same reply, so that replies may be cached."""
     has_grammars: bool = False
@@ -93,8 +95,9 @@ class LanguageModel:
     admit: Callable[[], None] | None = None
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
-    """Called whenever the cache has a reply. Its arguments are the messages, the reply limit, and
-    the stored reply."""
+    """Called whenever the cache has a reply. The function's arguments are the messages, the reply
+    limit, and the stored reply.
+    """
     capabilities: Capabilities | None = None
     """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 

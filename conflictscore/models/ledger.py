@@ -36,7 +36,8 @@ class Ledger:
     ) -> None:
         """Open a ledger. Limits apply to all models together; None means no limit.
 
-        ``spent`` is earlier usage of the run, by model name. It counts towards the limits.
+        ``spent`` is earlier usage of the run, by model name. Earlier usage counts towards the
+        limits.
         """
         self._max_calls, self._max_tokens, self._prices = max_calls, max_tokens, prices
         self._spent = dict(spent or {})

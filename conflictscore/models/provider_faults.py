@@ -21,8 +21,8 @@ import openai
 # string.
 
 _DEPTH = 6
-"""Maximum depth of nested objects that are searched. It suffices for two services that each wrap an
-object in a list.
+"""Maximum depth of nested objects that are searched. This depth suffices for two services that each
+wrap an object in a list.
 """
 _MOST_CAUSES = 8
 """At most this many nested exceptions are searched. Clients nest up to four."""
@@ -83,7 +83,7 @@ class ProviderFault(NamedTuple):
     code: str = ""
     """The provider's error code in lower case; may be empty."""
     words: str = ""
-    """The provider's message on one line. It is untrusted and may quote a key."""
+    """The provider's message on one line. The message is untrusted and may quote a key."""
     headers: Mapping[str, str] = {}
     """The response's headers by lower-case name."""
 

@@ -156,11 +156,11 @@ def without_reasoning(text: str, prompt: str = "") -> str:
     """Return a text without reasoning blocks and chat-template tokens that a server left in it.
 
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
-    tag. Everything before an unmatched closing tag is reasoning too, since some chat
-    templates put the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last
-    channel other than analysis. Some servers join its header to the answer's first word, as in
-    "finalParis". ``prompt`` is the text that the model was asked. If it or the reply seems to be
-    about code, such a word is taken for an identifier.
+    tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
+    the opening tag into the prompt. In OpenAI's Harmony format, the reply is the last channel other
+    than analysis. Some servers join its header to the answer's first word, as in "finalParis".
+    ``prompt`` is the text that the model was asked. If that text or the reply seems to be about
+    code, such a word is taken for an identifier.
 
     Raises:
         ValueError: A block is not closed.

@@ -154,7 +154,7 @@ class Retries:
     patience: float = 180.0
     """Seconds after the first attempt during which a refused or timed-out call is retried.
 
-    It covers several of the one-minute windows in which providers count calls.
+    This time covers several of the one-minute windows in which providers count calls.
     """
 
     def wait(
@@ -164,8 +164,8 @@ class Retries:
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
         ``refusals`` is the number of calls, from all callers, that were refused since the endpoint
-        last answered. If it is higher than ``attempt``, it determines the wait. So many callers
-        together do not call a busy endpoint more often than a single caller would.
+        last answered. If this number is higher than ``attempt``, it determines the wait. So many
+        callers together do not call a busy endpoint more often than a single caller would.
         """
         if not trouble.again:
             return None

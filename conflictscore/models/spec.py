@@ -77,7 +77,7 @@ def open_model(
         max_calls: Maximum calls in flight to an endpoint; by default 16, and always 1 for the
             embedded model.
         reasoning_effort: How much the model should reason; ignored for models known to have no such
-            setting. If it is None, the provider decides.
+            setting. If the effort is None, the provider decides.
 
     Raises:
         ConfigurationError: The spec names no model, or its key or runtime is missing.
@@ -165,8 +165,9 @@ def from_chat_model(
 ) -> LanguageModel:
     """Wrap any LangChain chat model; the settings are those of :func:`open_model`.
 
-    Its calls are scheduled like all others, but retries are left to its client. Its verdicts are
-    cached only if its settings are plain JSON, since nothing else distinguishes two models.
+    Calls of such a model are scheduled like all others, but retries are left to its client.
+    Verdicts of the model are cached only if its settings are plain JSON, since nothing else
+    distinguishes two models.
     """
     effort_setting = told_effort(chat, reasoning_effort)
     if effort_setting:

@@ -136,9 +136,9 @@ async def _claims_after(
 def _is_known(change: Change) -> bool:
     """Return whether a new passage says no more than the statement that won the second look.
 
-    The result is True for short replies such as "No." or "1874". It is also True if the passage is
-    the old claim with only its value replaced. A passage in a document's own words may say more
-    than the answer to the question.
+    The result is True for short replies such as "No." or "1874". The result is also True if the
+    passage is the old claim with only its value replaced. A passage in a document's own words may
+    say more than the answer to the question.
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True

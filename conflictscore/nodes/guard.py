@@ -1,7 +1,7 @@
 """guard: accept a change only if the evidence supports it.
 
-The guard compares the labels of the old and the new text. It ignores the reasons that the model or
-a document gives for a change, since a hostile document could supply such reasons.
+The guard compares the labels of the old and the new text. The guard ignores the reasons that the
+model or a document gives for a change, since a hostile document could supply such reasons.
 """
 
 from collections.abc import Iterator, Sequence

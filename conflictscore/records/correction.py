@@ -141,8 +141,9 @@ class SecondLook(Record):
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Documents' answers that are not rivals of the claim. They agree with it, are about a
-    different thing, or have no bearing on it."""
+    """Documents' answers that are not rivals of the claim. These answers agree with the claim, are
+    about a different thing, or have no bearing on it.
+    """
     thing: str = ""
     """The name by which a document or the answer distinguishes the claim's subject from other
     things with the same name. Empty if documents mention no such things."""
@@ -238,8 +239,8 @@ class Change(Record):
     """The proposed change to a passage of an answer, or to the whole answer.
 
     ``Run.changes`` contains one change for every passage that got a second look. The change either
-    edits the passage in place, or rewrites the whole answer as in the paper. It was accepted or
-    refused, unless the action is ``keep``.
+    edits the passage in place, or rewrites the whole answer as in the paper. A change was accepted
+    or refused, unless the action is ``keep``.
     """
 
     round: Annotated[int, Field(ge=1)]

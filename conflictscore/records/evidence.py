@@ -55,7 +55,7 @@ def first_fault(error: ValidationError) -> tuple[str, str]:
 class Record(BaseModel):
     """Base class of all records.
 
-    They are frozen, reject unknown fields, NaN and infinity, and replace lone surrogates.
+    Records are frozen, reject unknown fields, NaN and infinity, and replace lone surrogates.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -1,6 +1,6 @@
 """Records which parts of an answer and of its evidence were examined, and by which labelers.
 
-This record is called the ledger. It alone determines how far an answer was checked
+This record is called the ledger. The ledger alone determines how far an answer was checked
 (:attr:`Examined.checked`). *Coverage* is a different figure: the share of claim-document pairs that
 have a label.
 """
@@ -66,8 +66,9 @@ _IN_SHORT = {
     GapKind.EDITED: "a person wrote the final text",
     GapKind.REWRITTEN: "another model wrote the text from checked answers",
 }
-"""Descriptions of gaps. They quote neither the answer nor its documents, so they can be shown where
-those texts must not appear."""
+"""Descriptions of gaps. These descriptions quote neither the answer nor its documents, so they can
+be shown where those texts must not appear.
+"""
 # Kinds of gaps that mean that the check does not apply to the text that readers get. Nothing was
 # checked, too little was checked, or an unchecked text replaced the checked one.
 _DECIDE_NO = frozenset(

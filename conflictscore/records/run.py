@@ -131,8 +131,8 @@ class Usage(Record):
 class RunStatus(StrEnum):
     """Outcome of a run.
 
-    Stored runs of older versions may have the statuses ``observed`` and ``dropped``. They can still
-    be read, but are no longer set.
+    Stored runs of older versions may have the statuses ``observed`` and ``dropped``. These statuses
+    can still be read, but are no longer set.
     """
 
     SCORED = "scored"  # No claim of the first answer is disputed.
@@ -312,12 +312,12 @@ class Run(Record):
     def verdict(self) -> dict[str, Any]:
         """Return how far the answer was checked, in at most 600 bytes of JSON for a message.
 
-        Its fields are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``, ``flipped``,
-        ``status`` and ``run_id``. ``reason`` says in words why the answer was not checked
-        ``fully``, and ``kind`` is the same reason for programs, as a :class:`GapKind`. Both are
-        None if the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer, in
-        [0, 1] or None. The verdict quotes neither the answer nor its evidence, so it can be shown
-        where those texts must not appear.
+        The fields of this verdict are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``,
+        ``flipped``, ``status`` and ``run_id``. ``reason`` says in words why the answer was not
+        checked ``fully``, and ``kind`` is the same reason for programs, as a :class:`GapKind`. Both
+        are None if the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer,
+        in [0, 1] or None. The verdict quotes neither the answer nor its evidence, so it can be
+        shown where those texts must not appear.
         """
         report = self.answer_report
         gap = self.examined.main_gap if self.examined else None

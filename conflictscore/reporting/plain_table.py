@@ -25,8 +25,10 @@ class Card:
     after: tuple[str, ...] = ()
     """Sentences that are printed below the table."""
     free_text: bool = False
-    """Whether lines may break in the first column. They must not if it contains names of
-    methods."""
+    """Whether lines may break in the first column.
+
+    Names of methods in this column must not be broken.
+    """
     faint: frozenset[int] = frozenset()
     """Indices of rows that are shown dim, such as a paper's figures."""
     bold: bool = True

@@ -33,8 +33,9 @@ TEXT_KEYS = (
 field ``contents``, Chroma ``document``, Firecrawl ``markdown`` and Tavily ``raw_content``."""
 MOST_OF_TOOLS = 1000
 """Maximum number of documents from all tools in one turn of the conversation. The same limit
-applies to the documents in a request to the service. It was chosen by hand, and is far above what
-searches return."""
+applies to the documents in a request to the service. The number was chosen by hand, and is far
+above what searches return.
+"""
 _WORDS_FOR_NULL = frozenset(("nan", "null", "none", "<na>", "n/a", "undefined"))
 """Texts that programs write for a missing text. A document with no other word says nothing."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")

@@ -79,8 +79,8 @@ class RayEngine:
         """Check that Ray is installed; nothing is started yet.
 
         Args:
-            open_context: Opens the models and the labeler. It is pickled, and each worker calls it
-                once.
+            open_context: Opens the models and the labeler. This function is pickled, and each
+                worker calls it once.
             settings: The :func:`~.row_scoring.scoring_settings` of the run. A worker with other
                 settings ends the run.
             concurrency: Number of rows scored at a time on each worker, at least 1.

@@ -311,9 +311,9 @@ def _constructed(
     """Construct groups as ConflictBench does, one per question; about half of them have a conflict.
 
     If a question has contradicting documents, a random draw that depends on ``seed`` decides
-    whether they are shown with the supporting ones. If they are not shown, or if the question has
-    none, the group contains the question's first supporting document and documents from other
-    questions. This way, the number of documents does not reveal the conflict.
+    whether they are shown with the supporting ones. If no contradicting documents are shown, the
+    group contains the question's first supporting document and documents from other questions. This
+    way, the number of documents does not reveal the conflict.
 
     Raises:
         InputError: There are too few documents from other questions.

@@ -33,7 +33,7 @@ def refuse_odd_values(
     """Reject verdicts that would be counted wrongly or ignored; a custom judge might return them.
 
     A graded measure accepts numbers from 0 to 1; any other measure accepts yes or no. A judge may
-    leave out measures that do not apply to the question. It may also give verdicts on graded
+    leave out measures that do not apply to the question. A judge may also give verdicts on graded
     measures that the benchmark does not show, since two benchmarks may share a judge.
 
     Raises:

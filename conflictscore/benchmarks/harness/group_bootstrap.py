@@ -11,9 +11,9 @@ from conflictscore.benchmarks.harness.figures import Interval
 _RESAMPLES = 2_000
 """The number of bootstrap samples for an interval.
 
-It was chosen by hand. A table has dozens of such intervals, and each figure is computed on every
-sample. With 2,000 samples, the bounds of a share of 200 questions vary by about 0.2 points from one
-seed to another. Intervals of whole runs (``statistics.py``) use 9,999 samples.
+The number was chosen by hand. A table has dozens of such intervals, and each figure is computed on
+every sample. With 2,000 samples, the bounds of a share of 200 questions vary by about 0.2 points
+from one seed to another. Intervals of whole runs (``statistics.py``) use 9,999 samples.
 """
 Numbers = NDArray[Any]
 """A NumPy array of numbers: a table of cells, or one figure per row of a table."""

@@ -47,8 +47,8 @@ _PACKAGES = (
 )
 """The packages that affect answers, scores or figures.
 
-They are recorded to explain why two runs with equal settings differ, for example because a new
-version of a tokenizer cuts documents elsewhere.
+The versions of these packages are recorded to explain why two runs with equal settings differ, for
+example because a new version of a tokenizer cuts documents elsewhere.
 """
 
 

@@ -21,8 +21,8 @@ POWER = 0.8
 _MOST = 10_000_000
 """The largest number of questions to consider; a gain that needs more is too small to matter.
 
-It was chosen by hand: no benchmark has a thousandth of this number. The search would take longer
-with a larger number.
+The number was chosen by hand: no benchmark has a thousandth of this number. The search would take
+longer with a larger number.
 """
 _RESAMPLES = 9_999
 """The number of bootstrap samples of an interval, which is scipy's default."""

@@ -61,8 +61,8 @@ async def told_in_full(
     """Judge whether the answer reports every conflict and, if not, in what way it is wrong.
 
     Two rules classify an answer by the decisions that were made about it. If the answer gives
-    neither a reference answer nor any other short answer, it ``refrains``. It ``chooses`` if it
-    gives a reference answer, but at most one of the two conflicting answers of each conflict
+    neither a reference answer nor any other short answer, it ``refrains``. An answer ``chooses`` if
+    it gives a reference answer, but at most one of the two conflicting answers of each conflict
     that it does not report. In all other cases, the judge determines the type of error.
 
     If a decision is missing, the verdict has an error instead of a value. Otherwise, if the

@@ -60,8 +60,8 @@ def rated_truthfulqa(
 
     Args:
         answers: The path of ``judge_truth.jsonl`` or ``judge_info.jsonl``.
-        references: The path of ``TruthfulQA.csv``. Its first version has references for more
-            questions.
+        references: The path of ``TruthfulQA.csv``. The first version of this file has references
+            for more questions.
         sample: The number of answers to draw, or None for all answers. Half of the answers drawn
             have the label ``yes``, and half have the label ``no``.
         seed: The seed of the sample.

@@ -73,7 +73,7 @@ _BEFORE_NUMBER = re.compile(
 
 
 class _Sentence(NamedTuple):
-    """A sentence in the forms in which it is searched for traps; each is computed only once."""
+    """A sentence in several forms, which are searched for traps; each form is computed once."""
 
     text: str
     spoken: str

@@ -122,9 +122,10 @@ class Uploads:
 
 
 async def read_body(request: Request, most: int, count: Callable[[int], None]) -> bytes:
-    """Read the body of a request. It must be JSON, since a form on another site cannot send JSON.
+    """Read the body of a request.
 
-    A body that is too large (413), too slow (408) or of the wrong type (415) is refused.
+    The body must be JSON, since a form on another site cannot send JSON. A body that is too large
+    (413), too slow (408) or of the wrong type (415) is refused.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().casefold()
     if kind != "application/json":

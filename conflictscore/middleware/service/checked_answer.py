@@ -59,8 +59,10 @@ _TITLE_CHARS = 80
 _CLAIM_CHARS = 300
 _MOST_SOURCES = 3
 _MOST_CLAIMS = 5
-"""The limits of a note: characters per title, characters per claim, sources per side, claims. They
-were chosen by hand, so that the note is shorter than most answers."""
+"""The limits of a note: characters per title, characters per claim, sources per side, claims.
+
+The limits were chosen by hand, so that the note is shorter than most answers.
+"""
 _KINDS = {"search": GapKind.NO_DOCUMENTS}
 """The kind of gap for each step that may fail; for steps not listed, it is ``CHECK_FAILED``."""
 

@@ -27,8 +27,8 @@ _TABLES = (
 )
 _CONFIRMED_EVERY_S, _CONFIRMED_FOR_S = 5.0, 30
 """Seconds between a process's confirmations of its runs, and seconds for which a confirmation stays
-valid. It stays valid for several intervals, so a few of them may fail before a run is considered
-abandoned.
+valid. A confirmation stays valid for several intervals, so a few of them may fail before a run is
+considered abandoned.
 """
 
 

@@ -1,11 +1,11 @@
 """The child process that runs llama.cpp; `server` starts this file and never imports it.
 
-It is a separate process for three reasons. The runtime can abort, or be killed when memory runs
-out. Stopping the runtime during a computation blocks the Python interpreter. The OpenMP setting
-that prevents idle threads from spinning is read only when a process starts.
+llama.cpp runs in a separate process for three reasons. The runtime can abort, or be killed when
+memory runs out. Stopping the runtime during a computation blocks the Python interpreter. The OpenMP
+setting that prevents idle threads from spinning is read only when a process starts.
 
 The process reads one JSON line of settings, answers with one JSON line, and exits when its standard
-input closes. So it never outlives the process that started it.
+input closes. So this process never outlives the process that started it.
 """
 
 import json

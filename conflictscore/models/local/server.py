@@ -47,7 +47,8 @@ class LocalServer:
 
     If the process dies, for example because memory runs out, it is restarted at the same address
     (``base_url``). ``model`` is the file name without suffix. ``context_window`` counts the tokens
-    of prompt and reply together. It is the requested window, or the model's own if that is smaller.
+    of prompt and reply together. This is the requested window, or the model's own if that is
+    smaller.
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
@@ -199,8 +200,8 @@ def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> 
 
     Raises the same errors as `LocalServer`.
 
-    The server starts at the first call and stops when the interpreter exits. If it was closed, the
-    next call starts a new server.
+    The server starts at the first call and stops when the interpreter exits. If the server was
+    closed, the next call starts a new server.
     """
     key = (Path(path).resolve(), context_window)
     with _shared_lock:

@@ -176,7 +176,7 @@ class _Counters:
         number."""
 
     def enter(self, depth: int, blocks: Sequence[_Block]) -> None:
-        """Leave the counters of deeper elements, and apply the declarations of an element."""
+        """Drop the counters of deeper elements, and apply the declarations of an element."""
         for counts in self._counts.values():
             while counts and counts[-1][0] > depth:
                 counts.pop()

@@ -109,8 +109,8 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     """Decode the text of a page or file.
 
     A byte order mark determines the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes
-    and all of them are valid UTF-8, even if another encoding is declared. If they are not valid
-    UTF-8, the encoding that the server declares is tried, and then the encoding that the page
+    and all of them are valid UTF-8, even if another encoding is declared. If the bytes are not
+    valid UTF-8, the encoding that the server declares is tried, and then the encoding that the page
     declares. If neither fits, slightly damaged text is accepted, or the encoding is guessed.
     Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
 

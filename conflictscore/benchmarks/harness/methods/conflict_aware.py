@@ -24,8 +24,8 @@ _TYPE_TOKENS = 160
 """The maximum number of tokens for naming a conflict type and the reason for it.
 
 The prompt asks for one short sentence and then the type. If a longer reason reaches the limit, the
-type is missing and the model is asked again. If it is missing again, ``pipeline`` answers without
-a type.
+type is missing and the model is asked again. If the type is missing again, ``pipeline`` answers
+without a type.
 """
 # The line "ANSWER:" of a reply, which models like to print in bold.
 _ANSWER = re.compile(rf"^{MARKUP}ANSWER[*_]*:[*_]*", re.IGNORECASE | re.MULTILINE)
@@ -132,6 +132,6 @@ ORACLE = BenchmarkMethod(
     name="oracle",
     ask=_oracle,
     forms=("free-form",),
-    caveat="oracle is given the conflict type that annotators assigned. Its figures are an"
-    " upper bound, since the type is unknown in practice.",
+    caveat="oracle is given the conflict type that annotators assigned. The figures of oracle "
+    "are an upper bound, since the type is unknown in practice.",
 )

@@ -1,7 +1,7 @@
 """Control methods for ``regenerated-rag``, which asks again about a disputed claim.
 
-The controls show the effect of asking a second time without evidence. They ask again only if the
-first answer has a disputed claim, as ``regenerated-rag`` does; otherwise they keep the first
+The controls show the effect of asking a second time without evidence. The controls ask again only
+if the first answer has a disputed claim, as ``regenerated-rag`` does; otherwise they keep the first
 answer. If ``regenerated-rag`` gains more than the controls, the difference is due to the evidence.
 """
 

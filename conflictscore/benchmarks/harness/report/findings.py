@@ -43,8 +43,8 @@ def _judges(figures: Figures) -> Iterator[str]:
     names = ", ".join(figures.measures).capitalize()
     if any(benchmark.judged_by == first for benchmark in BENCHMARKS.values()):
         yield (
-            f"{names}: verdicts of a model. They are only as good as the model's agreement with"
-            " annotators. Check some of them against the answers (conflictscore export)."
+            f"{names}: verdicts of a model. Such verdicts are only as good as the model's agreement"
+            " with annotators. Check some of them against the answers (conflictscore export)."
         )
     elif first in SCORES:
         yield (
