@@ -35,7 +35,8 @@ _MOST_LOST = 0.5
 occur."""
 _FEW_LOST = 0.1
 """The tolerated share if one side never occurs. This share is smaller, since the lost replies may
-be exactly the replies for the missing side. Both shares were chosen, not measured.
+be exactly the replies for the missing side. This share and ``_MOST_LOST`` were chosen, not
+measured.
 """
 
 _ROUNDING = 1e-9
@@ -219,11 +220,11 @@ def better_evidence(before: Sequence[float], after: Sequence[float]) -> bool:
     """Return whether a passage has better evidence than the passage that it would replace.
 
     The guard uses this rule for whole new answers. The rule is ours, not the paper's. ``before``
-    and ``after`` hold the :func:`balance` of each claim. Both are sorted in ascending order and
-    compared pair by pair; the first pair that differs decides. So a well-supported aside cannot
-    make up for a bad claim. The mean must not fall either. A passage without claims counts as one
-    claim that no document mentions. On a tie, the old passage is kept. Differences that rounding
-    may have caused do not count.
+    and ``after`` hold the :func:`balance` of each claim. The two lists of balances are sorted in
+    ascending order and compared pair by pair; the first pair that differs decides. So a
+    well-supported aside cannot make up for a bad claim. The mean must not fall either. A passage
+    without claims counts as one claim that no document mentions. On a tie, the old passage is kept.
+    Differences that rounding may have caused do not count.
     """
     old, new = sorted(before) or [0.0], sorted(after) or [0.0]
     changes = (b - a for a, b in zip(old, new, strict=False))

@@ -81,7 +81,10 @@ _ROMAN = re.compile("[IVXLC]{2,}")
 # Letters with full stops between them, such as "U.S" in "U.S.".
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.){1,5}[^\W\d_]")
 _COUNTED = re.compile(r"[^\W\d_]{1,9}\.[ \u00a0]{1,2}[\dIVXLC]+$")
-"""A number after an abbreviation, such as "Fig. 2" or "Jan. 3". Such a number is not an ordinal."""
+"""A number after an abbreviation, such as "Fig. 2" or "Jan. 3".
+
+A number after an abbreviation is not an ordinal.
+"""
 _NUMBERED = re.compile(
     r"\b(?:[Ww]ar|[Pp]art|[Pp]hase|[Tt]ype|[Cc]lass|[Ss]tage|[Cc]hapter|[Aa]ct|[Vv]olume|[Bb]ook"
     r"|[Gg]rade|[Gg]roup|[Tt]itle|[Aa]rticle|[Cc]ategory|[Ll]evel|[Pp]lan|[Vv]itamin|[Hh]epatitis"

@@ -7,8 +7,8 @@ whole answer as one claim. In both ways, two figures are compared with those fro
 the label of each document for the claim of its own case, and CS-C (0 or 1 if the answer is one
 claim). Intervals are 95 % bootstrap intervals, resampled by answer.
 
-The other variant, all documents in one call, was measured with the removed labeler ``matrix``
-(docs/findings/labelers.md).
+Another cheap variant, which shows all documents in one call, was measured with the removed labeler
+``matrix`` (docs/findings/labelers.md).
 """
 
 import asyncio

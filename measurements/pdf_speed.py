@@ -1,7 +1,7 @@
 """Compares the processor time of reading PDFs with that of pdfium's own text extraction.
 
-Both run in turns in this process, on each of the named files. Starting the process and loading the
-libraries is not counted. The table shows medians over all rounds.
+Both readers run in turns in this process, on each of the named files. Starting the process and
+loading the libraries is not counted. The table shows medians over all rounds.
 """
 
 import statistics

@@ -2,11 +2,11 @@
 
 Such a claim has all the words of the passage, but states something different. Two texts swap roles
 if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik").
-The same applies to words around an auxiliary ("Dal hat Vik geschlagen"). In a passage with several
-numbers, a claim also swaps roles if it gives the number of one name to a different name, or if it
-says "from" for "until". Words such as "borders" and "resembles" are symmetric, so a text with such
-a word never counts. When in doubt, the roles count as unchanged. Time is linear in the lengths of
-the texts.
+Words around an auxiliary may also trade places ("Dal hat Vik geschlagen"). In a passage with
+several numbers, a claim also swaps roles if it gives the number of one name to a different name, or
+if it says "from" for "until". Words such as "borders" and "resembles" are symmetric, so a text with
+such a word never counts. When in doubt, the roles count as unchanged. Time is linear in the lengths
+of the texts.
 """
 
 import re

@@ -50,8 +50,8 @@ class Entry(NamedTuple):
     several: bool = False
     """Whether the data may come from several sources.
 
-    If so, the benchmark is opened with a list of strings. Each string is a file path, optionally
-    preceded by a format name.
+    If several sources are allowed, the benchmark is opened with a list of strings. Each string is a
+    file path, optionally preceded by a format name.
     """
     flags: Mapping[str, str] = {}
     """The help text of each option that only this benchmark has, by the name of the option.

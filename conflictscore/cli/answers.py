@@ -101,8 +101,8 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     """Score an existing answer against documents (CS-C and CS-R).
 
     CS-C is the share of claims that have evidence on both sides. CS-R is the share of a claim's
-    evidence that contradicts it, averaged over claims. Both go from 0 to 1, and lower is better.
-    The answer is not changed. The exit code is 1 if the model failed and there is no score.
+    evidence that contradicts it, averaged over claims. Both scores go from 0 to 1, and lower is
+    better. The answer is not changed. The exit code is 1 if the model failed and there is no score.
     """
     from conflictscore.graph.self_correction import build_scoring_graph
     from conflictscore.records import RunStatus

@@ -197,8 +197,9 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="How many requests are served at the same time. The same number may wait; further "
-    "requests get HTTP 429. If there are several keys, each can use at most half of these slots.",
+    help="How many requests are served at the same time. As many requests may wait; further "
+    "requests get HTTP 429. If there are several keys, each can use at most half of these "
+    "slots.",
 )
 @click.option(
     "--timeout",

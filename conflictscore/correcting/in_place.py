@@ -291,7 +291,8 @@ def _stands_elsewhere(
 ) -> bool:
     """Return whether a passage makes no other claim, and a different passage makes the same claim.
 
-    Such a passage can be removed. A passage that describes a dispute is never removed.
+    A passage whose claim is also made elsewhere can be removed. A passage that describes a dispute
+    is never removed.
     """
     if dispute.others or any(look.decision != "replace" for look in looks):
         return False

@@ -144,9 +144,9 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
     """Return the indices of replies that the answer, labelled like a document, supports.
 
-    This is done only with an embedded labeler: a capable judge recognises such replies itself.
-    The answer must also contain every value of the reply, since the label of a small encoder is not
-    reliable enough alone.
+    The label is used only if the labeler is embedded: a capable judge recognises such replies
+    itself. The answer must also contain every value of the reply, since the label of a small
+    encoder is not reliable enough alone.
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []

@@ -381,7 +381,8 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
     """Return whether the answer being checked can still be dropped in favour of the previous one.
 
-    If so, only this answer is lost when the budget is used up, and the run continues.
+    If it can be dropped, only this answer is lost when the budget is used up, and the run
+    continues.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return bool(state.get("changes")) and (context.settings.guard or in_place)

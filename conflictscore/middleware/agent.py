@@ -90,9 +90,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         retriever: Any LangChain retriever, which is queried if the tools returned no documents.
         sources: Names of the tools whose results are documents. By default, these are the tools
             whose names suggest a search, and the tools that return documents or prose.
-        approve_flips: Whether a person must approve every changed answer. If so, the agent pauses
-            with a LangGraph interrupt and therefore needs a checkpointer. Resume it with
-            ``"approve"``, ``"reject"``, ``{"edit": text}``, or LangChain's
+        approve_flips: Whether a person must approve every changed answer. If a person must approve
+            changes, the agent pauses with a LangGraph interrupt and therefore needs a checkpointer.
+            Resume it with ``"approve"``, ``"reject"``, ``{"edit": text}``, or LangChain's
             ``{"decisions": [{"type": "approve"}]}``.
         require: How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other
             answers are refused, including answers whose check failed. Answers that state nothing,

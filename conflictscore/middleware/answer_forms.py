@@ -248,7 +248,7 @@ def _calls_with(
 ) -> list[dict[str, Any]]:
     """Return a message's tool calls, with new arguments for the call that is the answer.
 
-    This is the call to which the agent has already replied. The other calls are still to be made.
+    The agent has already replied to this call, but must still make the other calls.
     """
     replied_to = {part.tool_call_id for part in response.result if isinstance(part, ToolMessage)}
     return [

@@ -87,8 +87,8 @@ def _unchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
     """Yield the positions, in both lists, of the parts that have not changed, in order.
 
     Parts that occur once in each list are matched first, as far as their order is the same. Equal
-    neighbours of a match are matched too. This takes time in proportion to the length of the
-    texts; difflib would take minutes for a long answer with many changes.
+    neighbours of a match are matched too. The comparison takes time in proportion to the length of
+    the texts; difflib would take minutes for a long answer with many changes.
     """
     anchors = [(-1, -1), *_same_order(_unique_matches(old, new)), (len(old), len(new))]
     for (before, now_before), (after, now_after) in pairwise(anchors):

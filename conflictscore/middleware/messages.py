@@ -79,8 +79,8 @@ class ChatQuestion:
     def unread(self, *instructions: str) -> dict[str, str]:
         """Return the texts that the model read but the check did not, by their location.
 
-        These are the system messages, further ``instructions``, and the results since the question
-        from tools that are not in ``sources``.
+        The model reads the system messages, further ``instructions``, and the results since the
+        question from tools that are not in ``sources``.
         """
         # some chatbots put their material into a system message after the question
         messages = (*self.before, *self.since)

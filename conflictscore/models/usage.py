@@ -39,8 +39,8 @@ def whole_tokens(count: Any) -> int:
 def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
     """Return the valid token counts that a provider reports, in OpenAI's or LangChain's form.
 
-    A count that is not a non-negative integer is treated as unknown. This is logged once per model.
-    Returns None if the tokens of the prompt or of the reply are unknown.
+    A count that is not a non-negative integer is treated as unknown. An unusable count is logged
+    once per model. Returns None if the tokens of the prompt or of the reply are unknown.
     """
     if usage is None:
         return None

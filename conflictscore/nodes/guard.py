@@ -104,7 +104,7 @@ def _with_only(
 def _read_anew(before: Attempt, now: Attempt, state: RagState, text: str) -> Iterator[str]:
     """Yield the claims that were read again from unchanged passages that the text still contains.
 
-    A claim of two sentences is dropped if one of them changes. The other sentence then has no
+    A claim of two sentences is dropped if one of them changes. The sentence that stays then has no
     claim, so ``decompose`` asks about it again.
     """
     claims = [each.claim for each in now.report.claims] if now.report else []

@@ -156,8 +156,8 @@ _FORMER_STATUSES = ("observed", "dropped")
 def _former_status(name: str) -> RunStatus:
     """Return a status of older versions.
 
-    Such a status is no longer a member of the enumeration, so it is never listed or set. The cache
-    makes equal statuses identical, like members of an enumeration.
+    A status of older versions is no longer a member of the enumeration, so it is never listed or
+    set. The cache makes equal statuses identical, like members of an enumeration.
     """
     status = str.__new__(RunStatus, name)
     status._name_, status._value_ = name.upper(), name
@@ -314,10 +314,10 @@ class Run(Record):
 
         The fields of this verdict are ``checked``, ``reason``, ``kind``, ``cs_c``, ``cs_r``,
         ``flipped``, ``status`` and ``run_id``. ``reason`` says in words why the answer was not
-        checked ``fully``, and ``kind`` is the same reason for programs, as a :class:`GapKind`. Both
-        are None if the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of the final answer,
-        in [0, 1] or None. The verdict quotes neither the answer nor its evidence, so it can be
-        shown where those texts must not appear.
+        checked ``fully``, and ``kind`` is the same reason for programs, as a :class:`GapKind`.
+        Reason and kind are None if the ledger has no gap. ``cs_c`` and ``cs_r`` are the scores of
+        the final answer, in [0, 1] or None. The verdict quotes neither the answer nor its evidence,
+        so it can be shown where those texts must not appear.
         """
         report = self.answer_report
         gap = self.examined.main_gap if self.examined else None

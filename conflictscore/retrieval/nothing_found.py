@@ -25,8 +25,9 @@ _NOTHING = re.compile(
     re.IGNORECASE,
 )
 """Matches a search tool's statement that nothing was found ("No results found for 'X'."), or that
-the search failed ("429 Too Many Requests"). Such a text is not a document. The repetitions are
-bounded by hand."""
+the search failed ("429 Too Many Requests"). A text that only says this is not a document. The
+repetitions are bounded by hand.
+"""
 _NOTHING_CHARS = 300  # in characters; a longer text says more than that nothing was found
 # A path or an address: "./notes/a.txt", "https://example.org/a".
 _PLACE = re.compile(r"(?:\.{0,2}/|~/|[A-Za-z][A-Za-z0-9+.-]{0,20}://)\S+")

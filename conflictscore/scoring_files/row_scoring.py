@@ -80,8 +80,8 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; if it cannot be scored, the outcome says why.
 
-    A row with a bad cell is not tried. Such a row is therefore not one of the consecutive failures
-    that end a run.
+    A row with a bad cell is not tried. A row with a bad cell is therefore not one of the
+    consecutive failures that end a run.
 
     Raises:
         ConfigurationError: A setting is invalid, so nothing can be scored.

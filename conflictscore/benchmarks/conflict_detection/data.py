@@ -59,8 +59,8 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
     """From every set, draw up to ``size`` groups, half of them with a conflict.
 
     If ``size`` is odd, the additional group has a conflict. If a set has too few groups of one
-    kind, all of them are drawn. The other kind keeps its half: a cut would only make its figures
-    less certain.
+    kind, all of them are drawn. The other kind keeps its half: if it were cut too, its figures
+    would only be less certain.
 
     A random sample would contain very few conflicts, since they are rare in real evidence. For
     example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the
@@ -73,8 +73,8 @@ def as_published(groups: Iterable[ClaimGroup], seed: int) -> list[ClaimGroup]:
     """From every set, draw as many groups with and without a conflict as ConflictBench has.
 
     If a set has fewer groups with a conflict than ConflictBench, all of them are returned. The same
-    applies to groups without a conflict. This is no error, since a part of a source can be tried
-    too; the figures contain the counts.
+    applies to groups without a conflict. Too few groups are not an error, since a part of a source
+    can be tried too; the figures contain the counts.
     """
     all_groups = list(groups)
     names = [name for name in PUBLISHED if name != "overall"]

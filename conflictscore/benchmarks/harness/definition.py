@@ -84,7 +84,7 @@ class Benchmark:
     scored: bool = False
     """Whether free-form answers are judged by their ConflictScore on the question's documents.
 
-    If so, ``measures`` are :data:`SCORES`, and there is no judge.
+    If answers are judged by ConflictScore, ``measures`` are :data:`SCORES`, and there is no judge.
     """
     reply_forms: tuple[str, ...] = ()
     """Sample replies for a dry run, one in each format that the judge asks for."""
@@ -99,8 +99,8 @@ class Benchmark:
     wording: Mapping[str, str] = field(default_factory=dict)
     """The name of each replacement template, by the name of the default template that it replaces.
 
-    Both must have the same placeholders. For example, a benchmark may replace ``free_form_rag``
-    with its own wording.
+    Both templates must have the same placeholders. For example, a benchmark may replace
+    ``free_form_rag`` with its own wording.
     """
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if it differs from the default.

@@ -126,7 +126,7 @@ class Transitions(Record):
     recovered_of_wrong: Proportion | None = None
     """The share of corrected answers, among wrong first answers; None if the measure is graded."""
     by_wording: "Transitions | None" = None
-    """The same figures if every change of wording counts as a revision.
+    """These transitions, computed again with every change of wording counted as a revision.
 
     The figures are None for multiple-choice questions, or if no answers were compared by their
     claims.

@@ -72,7 +72,7 @@ class DecisionAgreement(Record):
     undecided: _Natural
     """The number of decisions that the judge failed to make.
 
-    Such decisions are included in ``decisions``, but in no other figure.
+    Missing decisions are included in ``decisions``, but in no other figure.
     """
     agreement: Proportion
     kappa: float | None

@@ -255,8 +255,8 @@ The report must hedge its statements, attribute them to their sources, and name 
 _TOPIC_TOKENS = 60
 """The maximum number of tokens in the name of a topic, which has a few words.
 
-The limit stops a model that explains its choice. Such a name is shown, and can be corrected in the
-file.
+The limit stops a model that explains its choice. A name that is too long is shown, and can be
+corrected in the file.
 """
 
 

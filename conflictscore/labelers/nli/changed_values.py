@@ -57,8 +57,8 @@ def side_of_change(claim: str, passage: str) -> Label | None:
     """Return the side that a passage takes if it says that the claim's value changed; else None.
 
     The label is CONTRADICTS if the claim has the old value, and SUPPORTS if it has the new one. A
-    claim with a date gets no label, since it may be about the time before the change. Neither does
-    a claim with a bound or a rounded number, since both values may satisfy it.
+    claim with a date gets no label, since it may be about the time before the change. A claim with
+    a bound or a rounded number gets no label either, since both values may satisfy it.
     """
     own_values = values_in(claim)
     if not own_values or has_bound(claim) or any(map(_is_date, own_values)):

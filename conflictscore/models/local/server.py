@@ -52,7 +52,7 @@ class LocalServer:
     """
 
     def __init__(self, path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
-        """Load a GGUF file and start listening. This takes from a second to a minute.
+        """Load a GGUF file and start listening. Loading takes from a second to a minute.
 
         Raises:
             ConfigurationError: The runtime is not installed, llama.cpp cannot load the file, or the

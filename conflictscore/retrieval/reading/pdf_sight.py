@@ -68,8 +68,8 @@ class Sight:
     """Finds the visible text on the pages of one file.
 
     Attributes:
-        unsure: The number of runs that were not examined for lack of time. Such runs count as
-            visible.
+        unsure: The number of runs that were not examined for lack of time. Runs that were not
+            examined count as visible.
     """
 
     def __init__(self, many: ManyCalls, *, has_layers: bool) -> None:
