@@ -134,7 +134,8 @@ class DeclaredSettings:
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
         "How each pair of a claim and a document is labelled. The default depends on the "
-        "effort. With standard it is per-document for remote models and nli for the local "
+        "effort. With standard, the default is per-document for remote models and nli for the "
+        "local "
         "model. The local model uses choice if the extra [nli] is missing, or if nli "
         "cannot read the script of a claim.",
         brief="how a claim is compared with a document: [models](models.md#labelers)",

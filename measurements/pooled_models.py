@@ -100,7 +100,7 @@ async def judged(
 
 
 def conflicts_groups(path: Path) -> list[ClaimGroup]:
-    """Read the questions of CONFLICTS that have a claim; the type of conflict is their set."""
+    """Read the questions of CONFLICTS that have a claim; ``set`` is the type of conflict."""
     return [
         ClaimGroup(
             set=asked.kind,

@@ -22,17 +22,24 @@ _IN_OTHER_LANGUAGES = re.compile(
     r"|word_for_word|word_lists)\.py\Z"
 )
 """Matches modules whose literals are words and sentences of several languages."""
-_REASON = re.compile(r"(?:it|its|they|their) ")
-"""Matches the beginning of a reason, which is inserted into a message after its subject."""
+_CONTEXTS = {
+    "[after a colon] ": re.compile(r"(?:it|its|they|their) "),
+    "[end of a message] ": re.compile(r"[,;:] | \("),
+}
+"""Notes on the place of texts that are inserted into messages, with patterns for their beginning.
+
+Without these notes, a reader would not know what such a text is about.
+"""
+_COMMAND_LINE = re.compile(r"\s*(?:conflictscore|bench|record|python) [^.,]*(?:--|$)")
 _INSERTED = re.compile(r"\{[^{}]*\}")
-_FENCE = re.compile(r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~) *$|<!--.*?-->")
+_FENCE = re.compile(r"(?ms)^ *(?:```|~~~).*?^ *(?:```|~~~) *$|<!--.*?-->|^%.*?$")
 _NEW_TEXT = re.compile(r"\s*(?:[-*>]|\d+\.)\s|\s*$|#")
 _RULE_OF_TABLE = re.compile(r"[\s|:-]+")
 _SECTION = re.compile(r"(?m)^ *(?:Args|Returns|Yields|Raises|Attributes|Example|Examples):$")
 _ARGUMENT = re.compile(r"(?m)^( +)(?:\*{0,2}\w+|[\w.]+Error): ")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*[-*] |\n(?= +\*{0,2}\w+: )")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)”\"]*\s+(?=[A-Z`“\"(*\[{])")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|Dr|Mr|St|No|Fig|al|[A-Z])\.)$")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|Dr|Mr|St|No|Fig|al|[A-Z])\.|[\"“]\d\.)$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z’'-]+")
 _WHOLE_WORD = re.compile(r"(?<!\S)[“\"(`*]*[A-Za-z][A-Za-z’'–-]*(?=[\s.,:;!?)”\"`*]|$)")
 """Matches a word, but no part of an identifier or address."""
@@ -149,10 +156,11 @@ def sentences_of_module(path: str, source: str) -> Iterator[Sentence]:
         return
     for node in _messages(tree, set(docstrings)):
         text = _text_of(node)
-        # without this context, a reader would not know what "it" is
-        context = "[after a colon] " if _REASON.match(text) else ""
+        contexts = (note for note, begins in _CONTEXTS.items() if begins.match(text))
+        context = next(contexts, "")
         for line in filter(_has_words, text.splitlines()):
-            yield from _split("message", f"{path}:{node.lineno}", context + line)
+            if not _COMMAND_LINE.match(line):
+                yield from _split("message", f"{path}:{node.lineno}", context + line)
 
 
 def _messages(tree: ast.Module, skipped: set[int]) -> Iterator[ast.expr]:

@@ -221,7 +221,7 @@ Then, with any OpenAI client:
     metavar="URL",
     envvar=STORE,
     help="PostgreSQL database (postgresql://…) that stores runs, verdicts and replies instead "
-    "of files. All services that name it share it (extra [postgres]).",
+    "of files. Services that name the same database share its content (extra [postgres]).",
 )
 @with_search_options
 @with_run_settings

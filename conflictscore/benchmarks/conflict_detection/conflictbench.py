@@ -182,7 +182,7 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
         if len(pairs) < len(perturbable):
             raise InputError(f"{where}, field ctxs: a passage marked in pert_lbls has no text_pert")
         if not pairs:
-            return "no passage could be perturbed"
+            return "no passage could be rewritten to give a different answer"
         return _Question(
             where.rpartition(" ")[2] if row.id is None else str(row.id),
             row.question,

@@ -50,7 +50,9 @@ def refuse_odd_values(
         fits = 0 <= verdict.value <= 1 if name in graded_measures else verdict.value in (0, 1)
         if not fits:
             allowed_values = (
-                "a number from 0 to 1" if name in graded_measures else "yes or no; it is not graded"
+                "a number from 0 to 1"
+                if name in graded_measures
+                else "yes or no, since the measure is not graded"
             )
             raise InputError(
                 f"the judge gave {verdict.value} for the measure {name!r}, which takes"

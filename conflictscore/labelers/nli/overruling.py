@@ -16,8 +16,10 @@ from conflictscore.records import Document, Label
 from conflictscore.values import StatedValue, all_values_in, values_in
 
 _MOST_CHARS = 4_000
-"""At most this many characters of a passage are read, to bound the time. The windows, the parts of
-a document that a model reads one at a time, have about 400."""
+"""At most this many characters of a passage are read, to bound the time.
+
+The windows, the parts of a document that a model reads one at a time, have about 400 characters.
+"""
 _LABELS = (Label.SUPPORTS, Label.CONTRADICTS, Label.IRRELEVANT)
 
 

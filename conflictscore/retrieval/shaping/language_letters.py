@@ -67,7 +67,7 @@ def is_latin(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text is almost ASCII, and its other signs are punctuation in its usual places."""
+    """Whether a text is almost ASCII, and all other signs are punctuation at its usual places."""
     signs = _signs(text)
     return set(signs) <= _PUNCTUATION and signs.total() * _ALMOST <= len(text)
 
