@@ -107,11 +107,7 @@ def test_a_measure_that_does_not_apply_is_waited_for_by_nobody_and_in_no_count()
 @pytest.mark.parametrize(
     ("value", "graded_by", "words"),
     [
-        (
-            0.7,
-            (),
-            "gave 0.7 for the measure 'truthful', which takes yes or no, since",
-        ),
+        (0.7, (), "gave 0.7 for the measure 'truthful', which takes yes or no, since"),
         (70.0, ("truthful",), "gave 70.0 for the measure 'truthful', which takes a number from 0"),
     ],
 )
