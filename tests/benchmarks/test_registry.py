@@ -117,5 +117,5 @@ def test_a_benchmark_and_a_method_of_ones_own_are_reported_and_exported_as_other
     assert "'ramdocs' is the name of a built-in benchmark" in done.stderr
     assert "last-document" in table.read_text()
 
-    with pytest.raises(InputError, match="'last-document', which is not known here; nothing is"):
+    with pytest.raises(InputError, match="'last-document', which is not installed here; nothing"):
         RunStore.read(run)

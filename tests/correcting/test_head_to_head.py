@@ -39,7 +39,7 @@ def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> N
     [
         (RIVAL, [], "it makes no claim"),
         ("The lamp is red.", [claim_with("+++++", "The lamp is red.")], "does not say what"),
-        (f"{CLAIM} {RIVAL}", [OTHER, OWN], "it still says"),
+        (f"{CLAIM} {RIVAL}", [OTHER, OWN], "the change still says"),
         (
             f"{RIVAL} It is tall.",
             [OTHER, claim_with("+--00", "It is tall.")],
