@@ -38,7 +38,7 @@ _RULE_OF_TABLE = re.compile(r"[\s|:-]+")
 _SECTION = re.compile(r"(?m)^ *(?:Args|Returns|Yields|Raises|Attributes|Example|Examples):$")
 _ARGUMENT = re.compile(r"(?m)^( +)(?:\*{0,2}\w+|[\w.]+Error): ")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*[-*] |\n(?= +\*{0,2}\w+: )")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[)”\"]*\s+(?=[A-Z`“\"(*\[{])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[)”\"]*\s+(?=[A-Z`“\"(*\[{:]|--|[a-z]\S*[._])")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|Dr|Mr|St|No|Fig|al|[A-Z])\.|[\"“]\d\.)$")
 _WORD = re.compile(r"[A-Za-z][A-Za-z’'-]+")
 _WHOLE_WORD = re.compile(r"(?<!\S)[“\"(`*]*[A-Za-z][A-Za-z’'–-]*(?=[\s.,:;!?)”\"`*]|$)")
@@ -150,7 +150,7 @@ def sentences_of_module(path: str, source: str) -> Iterator[Sentence]:
     }
     for docstring in docstrings.values():
         if isinstance(docstring.value, str):
-            plain = _SECTION.sub("", docstring.value)
+            plain = _SECTION.sub("", _FENCE.sub("", docstring.value))
             yield from _split("docstring", f"{path}:{docstring.lineno}", plain)
     if _IN_OTHER_LANGUAGES.search(path):
         return

@@ -7,7 +7,7 @@ scripted model gives the most frequent answer. The loop then runs as for a user.
 columns. "right" counts first answers that give the correct answer and no wrong one. "corrected"
 counts wrong first answers that became right. "harmed" counts right first answers whose final answer
 no longer gives the correct answer. "hedged" counts answers that give both a correct and a wrong
-answer; Of these, "of wrong" counts the answers whose first answer was not right, and "of right" the
+answer. Of these, "of wrong" counts the answers whose first answer was not right, and "of right" the
 others. "named" counts answers that give the correct answer, alone or with a wrong one. If people
 found that both answers are correct but conflict (all of WikiContradict, and ties in NatConfQA),
 only an answer that gives both is right, as for the benchmark's authors.

@@ -147,7 +147,9 @@ def test_a_name_alone_is_no_statement_in_another_language() -> None:
 
     change = revision(own, "Anna Reeve.", looks=(by,))
 
-    assert "the change does not say" in str(refusal(change, [claim_with("++--0", own)], [new], scored(new)))
+    assert "the change does not say" in str(
+        refusal(change, [claim_with("++--0", own)], [new], scored(new))
+    )
 
 
 def test_a_translation_of_the_winner_says_what_won() -> None:
