@@ -24,6 +24,10 @@ _IN_OTHER_LANGUAGES = re.compile(
 """Matches modules whose literals are words and sentences of several languages."""
 _CONTEXTS = {
     "[after a colon] ": re.compile(r"(?:it|its|they|their) "),
+    "[after a name] ": re.compile(
+        r"(?:already|answered|asks|cannot|contains|could|declares|did|does|has|is|leaves|makes|must"
+        r"|needs|redirects|refuses|rejected|says|uses|was|whose) "
+    ),
     "[end of a message] ": re.compile(r"[,;:] | \("),
 }
 """Notes on the place of texts that are inserted into messages, with patterns for their beginning.
