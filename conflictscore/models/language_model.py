@@ -79,10 +79,8 @@ class LanguageModel:
     """Maximum number of tokens in prompt and reply together."""
     limit: ConcurrencyLimit
     parameters: Mapping[str, Any] | None = None
-    """The settings that determine the model's replies, as plain JSON.
-
-    If the settings are unknown, this is None, and nothing from this model is cached.
-    """
+    """The settings that determine the model's replies, as plain JSON. If the settings are unknown,
+    this is None, and nothing from this model is cached."""
     deterministic: bool = False
     """Whether the same prompt should give the same reply, so that replies may be cached."""
     has_grammars: bool = False
@@ -96,8 +94,7 @@ class LanguageModel:
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
     """Called whenever the cache has a reply. The function's arguments are the messages, the reply
-    limit, and the stored reply.
-    """
+    limit, and the stored reply."""
     capabilities: Capabilities | None = None
     """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 

@@ -135,9 +135,7 @@ class CountingModel(LanguageModel):
                 self.count(prompt, count_tokens(reply))
                 return reading
         self.count(prompt, _VERDICT_TOKENS)
-        raise UnreadableReplyError(
-            "none of the made-up replies can be read", provider=self.name, reply=""
-        )
+        raise UnreadableReplyError("no made-up reply is readable", provider=self.name, reply="")
 
     async def ask_json(
         self, prompt: str, schema: Mapping[str, Any], *_: Any, max_tokens: int, **__: Any
