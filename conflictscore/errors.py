@@ -196,13 +196,26 @@ def scrubbed(text: str, *secrets: str) -> str:
 
     The given secrets, and anything that looks like a key, are replaced by ``[secret]``.
     """
-    forms = {form for each in secrets if len(each) >= _SECRET_CHARS for form in _forms(each)}
-    if forms:
-        # a shorter form may be part of a longer one, whose remainder would stay visible
-        longest_first = sorted(forms, key=len, reverse=True)
-        pattern = "|".join(map(re.escape, longest_first))
-        text = re.sub(pattern, "[secret]", text, flags=re.IGNORECASE)
+    forms = {
+        form.lower() for each in secrets if len(each) >= _SECRET_CHARS for form in _forms(each)
+    }
+    # a shorter form may be part of a longer one, whose remainder would stay visible
+    for form in sorted(forms, key=len, reverse=True):
+        text = _without(text, form.lower())
     return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
+
+
+def _without(text: str, lowered_secret: str) -> str:
+    """Replace a secret, which may be in capitals in the text."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # "İ" becomes two characters, after which no position matches
+        text = lowered
+    pieces: list[str] = []
+    position = 0
+    for piece in lowered.split(lowered_secret):
+        pieces.append(text[position : position + len(piece)])
+        position += len(piece) + len(lowered_secret)
+    return "[secret]".join(pieces)
 
 
 def _forms(secret: str) -> Iterator[str]:
