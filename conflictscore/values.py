@@ -6,11 +6,12 @@ only if none of their readings agree. So when in doubt, two statements are assum
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
+from conflictscore.calendar_words import MONTHS, decade_at
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
@@ -24,32 +25,13 @@ feet"), since texts round converted values. Chosen by hand."""
 _MOST_PARTS = 6
 """How many parts of a version number are read; further parts make a difference below ``_SAME``."""
 
-# A word or a sign that may be a unit.
-_UNIT_WORD = re.compile(r"[^\W\d_]+[²³]?|[€$£¥%円°]")
+DECADE = "decade"
+"""The dimension of decades, such as "the 1990s", whose readings are their years."""
+# A word or a sign that may be a unit; the "s" of "1990s" is none.
+_UNIT_WORD = re.compile(r"(?!(?<=\d\d\d0)s\b)[^\W\d_]+[²³]?|[€$£¥%円°]")
 # Words that mean a temperature even without a number before them, such as German "Grad".
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
 
-_MONTHS: Mapping[str, int] = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar jänner janvier enero gennaio janeiro januari stycznia января",
-            "february feb februar février febrero febbraio fevereiro februari lutego февраля",
-            "march mar märz mars marzo março maart marca марта",
-            "april apr avril abril aprile kwietnia апреля",
-            "may mai mayo maggio maio mei maj maja мая",
-            "june jun juni juin junio giugno junho czerwca июня",
-            "july jul juli juillet julio luglio julho lipca июля",
-            "august aug août agosto augustus augusti sierpnia августа",
-            "september sep sept septembre septiembre settembre setembro września сентября",
-            "october oct oktober octobre octubre ottobre outubro października октября",
-            "november nov novembre noviembre novembro listopada ноября",
-            "december dec dezember décembre diciembre dicembre dezembro grudnia декабря",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
 # With IGNORECASE, a pattern matches these letters like the usual ones, but ``lower`` does not
 # convert them: "APR\u0130L" would be a month that no table has. Each is replaced by a single
 # letter, so that offsets stay the same.
@@ -67,11 +49,11 @@ _USUAL_LETTERS = str.maketrans(
         "\u1c86": "\u044a",
     }
 )
-_MONTH = "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
+_MONTH = "|".join(sorted(map(re.escape, MONTHS), key=len, reverse=True))
 # Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931", "1931年5月3日", "3.5.1931"
 # and "31/12/1931". In figures, dots mean that the day comes first; with slashes, either may.
 _DATE = re.compile(
-    rf"(?<![\w.])(?=[\d{''.join(sorted({name[0] for name in _MONTHS}))}])(?:"  # saves most attempts
+    rf"(?<![\w.])(?=[\d{''.join(sorted({name[0] for name in MONTHS}))}])(?:"  # saves most attempts
     rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,2}}(?:of |de |di )?(?P<month>{_MONTH})\b\.?"
     r"(?:,?\s{1,2}(?:de |of |del )?(?P<year>\d{4})(?!\d))?"
     rf"|(?P<month2>{_MONTH})\b\.?\s{{1,2}}(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
@@ -157,12 +139,15 @@ class StatedValue(NamedTuple):
         if self.date is None or another.date is None:
             # a plain year is only a part of a date
             has_more_parts = self.date is not None and self.date[1:] != (None, None)
-            return self.agrees(another) and not has_more_parts
+            is_in_decade = another.dimension == DECADE and self.dimension != DECADE
+            return self.agrees(another) and not has_more_parts and not is_in_decade
         parts = zip(self.date, another.date, strict=True)
         return self.agrees(another) and all(a is None or b is not None for a, b in parts)
 
     def agrees(self, another: "StatedValue") -> bool:
         """Return whether two values may agree, allowing for units, rounding and partial dates."""
+        if DECADE in (self.dimension, another.dimension):
+            return not self._possible_years.isdisjoint(another._possible_years)
         if self.date is not None or another.date is not None:
             return _dates_agree(self, another)
         if self.dimension and another.dimension and self.dimension != another.dimension:
@@ -175,6 +160,13 @@ class StatedValue(NamedTuple):
             pairs = zip(sorted(self.readings), sorted(another.readings), strict=False)
             return any(isclose(own, other, rel_tol=within) for own, other in pairs)
         return _close(self.readings, another.readings, within)
+
+    @property
+    def _possible_years(self) -> frozenset[float]:
+        """The years that a date, a decade or a number without a unit may state."""
+        if self.date is not None:
+            return frozenset(float(year) for year in self.date[:1] if year is not None)
+        return self.bare if self.dimension in (None, DECADE) else frozenset()
 
     @property
     def _unit_key(self) -> object:
@@ -269,7 +261,7 @@ def _date_of(match: re.Match[str]) -> tuple[int | None, int | None, int | None] 
     # each other alternative of the pattern has separate groups: year, year2, year3, ...
     fields = {name.rstrip("23456"): text for name, text in match.groupdict().items() if text}
     month = fields.get("month")
-    number = None if month is None else _MONTHS.get(month.casefold()) or int(month)
+    number = None if month is None else MONTHS.get(month.casefold()) or int(month)
     year, day = (int(fields[name]) if name in fields else None for name in ("year", "day"))
     return year, number, day
 
@@ -322,6 +314,11 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 
     Temperatures are converted to degrees Celsius.
     """
+    place = match.span("number")
+    decade = None if match["sign"] or match["currency"] else decade_at(match.string, *place)
+    if decade:
+        span = (decade.start, decade.end)
+        return StatedValue(span, decade.years, DECADE, bare=decade.years, digits=match["number"])
     amount = _amount_behind(match)
     readings = _with_kelvin(match, readings)
     start, dimension, unit = match.start("number"), amount.dimension, amount.unit

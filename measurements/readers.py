@@ -5,15 +5,24 @@ that the text must match, and expressions that it must not match. A reader passe
 these conditions hold. The comparison favours this package in two ways: the cases were written to
 find faults of its readers, and the expressions describe lines in this package's format.
 
-With --folder, the files of ``measurements.real_files`` are read, too. The output shows the share of
-the second reader's words that a library loses, the files in which it joins separate words, and its
-processor time.
+With --folder, a sample of the files of ``measurements.real_files`` is read, too, and compared with
+the words that a person sees (``measurements.visible_words``). The output shows for each reader:
 
-Libraries that are not installed are left out, as are formats that a library does not read.
+- kept: the share of the visible words that the text has
+- added: the share of the text's words that are not visible, without marks of pictures and the
+  addresses of links; such words are hidden in the file, or were made by the reader
+- glued: files in which a word of the text is two adjacent visible words
+- picture: files with a picture of which neither the text nor a note says anything
+- seconds of processor time for all files
+
+Only files with visible words are compared. A file that a reader refuses counts as one without any
+of its words. Libraries that are not installed are left out, as are formats that a library does not
+read.
 """
 
 import io
 import json
+import random
 import re
 import time
 import unicodedata
@@ -21,19 +30,37 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from conflictscore.retrieval.reading.by_ending import read_file
-from measurements.real_files import LIST, RealFile, faults_of, lost_words, second_text
+from conflictscore.retrieval.reading.texts import NoteKind
+from measurements.real_files import (
+    ENDINGS,
+    LIST,
+    RealFile,
+    faults_of,
+    fetch,
+    picture,
+    with_text_column,
+)
+from measurements.visible_words import FAILURES, MARK, Visible, viewer, without_marks, words_of
 
-_ENDINGS = (".pdf", ".docx", ".html", ".md")
+_NOTED = "[picture: as a note says]"
+_PICTURE_NOTES = (NoteKind.NOT_IN_WORDS, NoteKind.PAGES_WITHOUT_TEXT)
 
 
 def _ours(content: bytes, ending: str) -> str:
-    documents, _ = read_file(content, ending, f"a{ending}")
-    return "\n".join(document.text for document in documents)
+    if ending == ".csv":
+        content = with_text_column(content)
+    documents, notes = read_file(content, ending, f"a{ending}")
+    texts = [document.text for document in documents]
+    if ending == ".csv":  # a row's other fields are metadata
+        fields = [(document.title, *document.metadata.values()) for document in documents]
+        texts += [" ".join(map(str, each)) for each in fields]
+    texts += [_NOTED for note in notes if note.kind in _PICTURE_NOTES]
+    return "\n".join(texts)
 
 
 def _markitdown(content: bytes, ending: str) -> str:
@@ -74,9 +101,9 @@ def _mammoth(content: bytes, _: str) -> str:
 
 
 _READERS: dict[str, tuple[Callable[[bytes, str], str], Sequence[str]]] = {
-    "ours": (_ours, _ENDINGS),
-    "markitdown": (_markitdown, (".pdf", ".docx", ".html")),
-    "docling": (_docling, (".docx", ".html", ".md")),
+    "ours": (_ours, ENDINGS),
+    "markitdown": (_markitdown, (".pdf", ".docx", ".html", ".csv")),
+    "docling": (_docling, (".docx", ".html", ".md", ".csv")),
     "pymupdf4llm": (_pymupdf4llm, (".pdf",)),
     "resiliparse": (_resiliparse, (".html",)),
     "html-to-markdown": (_html_to_markdown, (".html",)),
@@ -90,10 +117,14 @@ _READERS: dict[str, tuple[Callable[[bytes, str], str], Sequence[str]]] = {
 @click.option("--folder", type=click.Path(exists=True, path_type=Path))
 @click.option("--reader", "names", multiple=True, default=tuple(_READERS), show_default=True)
 @click.option(
-    "--most", default=40, show_default=True, help="Maximum number of real files for each ending."
+    "--most", default=25, show_default=True, help="Number of real files drawn for each ending."
 )
-def main(cases: Path, folder: Path | None, names: Sequence[str], most: int) -> None:
+@click.option("--seed", default=7, show_default=True)
+def main(cases: Path, folder: Path | None, names: Sequence[str], most: int, seed: int) -> None:
     """See the module."""
+    samples = _samples(folder, most, seed) if folder else {}
+    for ending, sample in samples.items():
+        click.echo(f"{ending}: {len(sample)} real files with {_word_count(sample):,} visible words")
     for name in names:
         reader, endings = _READERS[name]
         if not _is_installed(reader):
@@ -106,8 +137,8 @@ def main(cases: Path, folder: Path | None, names: Sequence[str], most: int) -> N
             if wrong := [kind for kind, _, _ in checks if kind not in right]:
                 line += f" (not {', '.join(wrong)})"
             click.echo(line)
-            if folder:
-                click.echo(f"{'':<24} {_on_real_files(reader, ending, folder, most)}")
+            if ending in samples:
+                click.echo(f"{'':<24} {_on_real_files(reader, ending, samples[ending])}")
 
 
 def _is_installed(reader: Callable[[bytes, str], str]) -> bool:
@@ -142,29 +173,69 @@ def _holds(
     )
 
 
-def _on_real_files(
-    reader: Callable[[bytes, str], str], ending: str, folder: Path, most: int
-) -> str:
+class _Shown(NamedTuple):
+    """A real file's content, what is visible in it, and the location of its first picture."""
+
+    content: bytes
+    visible: Visible
+    picture: str
+
+
+def _samples(folder: Path, most: int, seed: int) -> dict[str, list[_Shown]]:
+    """Draw files of each ending, and return those with visible words."""
     files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
+    fetch(folder, files)
+    random.Random(seed).shuffle(files)  # noqa: S311 - a sample
+    samples: dict[str, list[_Shown]] = {ending: [] for ending in ENDINGS}
+    with viewer() as visible_in:
+        for file in files:
+            if len(samples[file.ending]) == most:
+                continue
+            try:
+                visible = visible_in(file, folder)
+            except FAILURES as error:
+                click.echo(f"{file.package} {file.path}: not shown, {type(error).__name__}")
+                continue
+            if visible.words:
+                content = file.content(folder)
+                shown = _Shown(content, visible, picture(content, file.ending))
+                samples[file.ending].append(shown)
+    return samples
+
+
+def _word_count(sample: Sequence[_Shown]) -> int:
+    return sum(shown.visible.words.total() for shown in sample)
+
+
+def _on_real_files(
+    reader: Callable[[bytes, str], str], ending: str, sample: Sequence[_Shown]
+) -> str:
     counts: Counter[str] = Counter()
     seconds = 0.0
-    for file in [file for file in files if file.ending == ending][:most]:
-        content = file.content(folder)
+    for shown in sample:
         begun = time.process_time()
         try:
-            text = reader(content, ending)
+            text = reader(shown.content, ending)
         except Exception:  # noqa: BLE001 - counted
             counts["refused"] += 1
             continue
         finally:
             seconds += time.process_time() - begun
-        second = second_text(content, ending)
-        lost, words = lost_words(text, second)
-        counts.update(read=1, lost=lost, words=words, glued="glued" in faults_of(text, second))
-    share = 100 * counts["lost"] / max(1, counts["words"])
+        bare = without_marks(text)
+        words = Counter(words_of(bare))
+        counts.update(
+            kept=(words & shown.visible.words).total(),
+            words=words.total(),
+            glued="glued" in faults_of(bare, shown.visible.text),
+            picture=bool(shown.picture and not MARK.search(text)),
+            pictures=bool(shown.picture),
+        )
+    kept = counts["kept"] / max(1, _word_count(sample))
+    added = 1 - counts["kept"] / max(1, counts["words"])
     return (
-        f"{counts['read']} real files read, {counts['refused']} refused,"
-        f" {share:.2f} % of words lost, {counts['glued']} files with glued words, {seconds:.1f} s"
+        f"{counts['refused']} refused, kept {100 * kept:.2f} %, added {100 * added:.2f} %,"
+        f" glued in {counts['glued']} files,"
+        f" {counts['picture']} of {counts['pictures']} with an unmarked picture, {seconds:.1f} s"
     )
 
 

@@ -221,7 +221,7 @@ def read(file: RealFile, folder: Path) -> Reading:
     """Read a file and look for errors."""
     content = file.content(folder)
     if file.ending == ".csv":
-        content = _with_text_column(content)
+        content = with_text_column(content)
     begun = time.process_time()
     try:
         documents, notes = read_file(content, file.ending, f"a{file.ending}")
@@ -240,14 +240,14 @@ def read(file: RealFile, folder: Path) -> Reading:
     is_marked = any("\ufffd" in note for note in notes)
     faults = faults_of(text.replace("\ufffd", " ") if is_marked else text, second)
     noted = any(note.kind in _PICTURE_NOTES for note in notes)
-    if not noted and (place := _picture(content, file.ending)):
+    if not noted and (place := picture(content, file.ending)):
         faults["picture"] = [place]
     if not second.strip():
         faults[_UNCOMPARED] = []
     return Reading(file, "", seconds, faults, *lost_words(text, second))
 
 
-def _with_text_column(content: bytes) -> bytes:
+def with_text_column(content: bytes) -> bytes:
     """Rename the last column of a table to ``text``, since most files have no such column."""
     header, _, rest = content.partition(b"\n")
     if b"\0" in header:  # UTF-16
@@ -347,10 +347,10 @@ _SECOND: dict[str, Callable[[bytes], str]] = {
 }
 
 
-def _picture(content: bytes, ending: str) -> str:
+def picture(content: bytes, ending: str) -> str:
     """Return the location of a file's first picture; empty if it has none."""
     if ending == ".pdf":
-        return _pdf_picture(content)
+        return _picture_in_pdf(content)
     if ending == ".docx":
         with zipfile.ZipFile(io.BytesIO(content)) as package:
             names = [name for name in package.namelist() if name.startswith("word/document")]
@@ -365,7 +365,7 @@ def _picture(content: bytes, ending: str) -> str:
     return ""
 
 
-def _pdf_picture(content: bytes) -> str:
+def _picture_in_pdf(content: bytes) -> str:
     import pypdfium2
     import pypdfium2.raw as pdfium
 

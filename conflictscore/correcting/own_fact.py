@@ -21,7 +21,7 @@ from conflictscore.answering.statements import (
 from conflictscore.labelers.nli.pitfalls import has_bound
 from conflictscore.labelers.nli.word_for_word import sentences_of
 from conflictscore.records import Document
-from conflictscore.values import StatedValue, all_values_in, values_in
+from conflictscore.values import DECADE, StatedValue, all_values_in, values_in
 
 # Maximum number of characters of a document to search. In a longer text, words of the question
 # also occur by chance, far from the fact.
@@ -84,6 +84,8 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
     number = claim[start:end]
     if own[0].date is not None or own[0].is_year:
         gap = "which year" if own[0].is_year else "which date"
+    elif own[0].dimension == DECADE:
+        gap = "which decade"
     else:
         unit = number.lstrip("+-\u22120123456789.,' \u00a0\u2009\u202f")
         gap = f"how many {unit}".rstrip() if unit != number else "how many"

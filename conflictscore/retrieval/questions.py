@@ -1,12 +1,16 @@
 """Reads the questions in a file and normalises questions for comparison."""
 
+import csv
+import io
+import json
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
-from conflictscore.retrieval.reading.rows import csv_rows, json_rows
+from conflictscore.retrieval.reading.delimited_rows import MOST_ROWS, allow_long_cells
 
 _ENDINGS = (".txt", ".csv", ".jsonl")
 
@@ -52,7 +56,7 @@ def read_questions(path: str | Path) -> tuple[str, ...]:
 
 def _of_csv(text: str, shown: str) -> Iterator[str]:
     columns: list[str] = []
-    for where, row in csv_rows(text, shown):
+    for where, row in _csv_rows(text, shown):
         if not columns:
             columns = [name.strip().lower() for name in row]
             if columns.count("question") != 1:
@@ -66,7 +70,7 @@ def _of_csv(text: str, shown: str) -> Iterator[str]:
 
 
 def _of_jsonl(text: str, shown: str) -> Iterator[str]:
-    for where, fields in json_rows(text, shown):
+    for where, fields in _json_rows(text, shown):
         name = "query" if "query" in fields and "question" not in fields else "question"
         value = fields.get(name)
         question = clean_text(value) if isinstance(value, str) else ""
@@ -78,3 +82,47 @@ def _of_jsonl(text: str, shown: str) -> Iterator[str]:
             query = search.get("query") if isinstance(search, dict) else None
             if isinstance(query, str) and (query := clean_text(query)):
                 yield query
+
+
+def _json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects in a file of questions (JSON lines), each with its location for errors.
+
+    Raises:
+        InputError: A line is not an object, or there are too many lines. The message names the
+            line.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{file_name}, line {number}"
+        if number > MOST_ROWS:
+            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; split the file")
+        try:
+            fields = json.loads(line, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
+        if not isinstance(fields, dict):
+            raise InputError(f'{where}: not a JSON object such as {{"text": "...", ...}}')
+        yield where, fields
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
+    """Yield the non-blank rows in a file of questions; see ``_json_rows``."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    allow_long_cells(len(text) + 1)
+    start = 1
+    try:
+        for number, row in enumerate(rows):
+            where, start = f"{file_name}, line {start}", rows.line_num + 1
+            if number > MOST_ROWS:
+                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
+            if any(cell.strip() for cell in row):
+                yield where, row
+    except csv.Error as error:
+        raise InputError(
+            f"{file_name}, line {start}: not comma-separated values ({error})"
+        ) from None

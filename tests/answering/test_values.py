@@ -49,6 +49,26 @@ LONG = "How long is the Osk viaduct?"
         ("It was kept at 300 K.", "It was kept at 300 kelvin.", True),
         ("It has 300 K readers.", "It has 300,000 readers.", True),
         ("It was kept at 300 K.", "It was kept at 310 kelvin.", False),
+        # decades
+        ("It opened in the 1990s.", "It opened in 1994.", True),
+        ("It opened in the 1990s.", "It opened on 3 May 1994.", True),
+        ("It opened in the 1990s.", "It opened in 1985.", False),
+        ("It opened in the 1990s.", "It opened on 3 May 1985.", False),
+        ("It opened in the 1990s.", "It opened in the 1980s.", False),
+        ("It opened in the 1990s.", "It opened in the 1990’s.", True),
+        ("It opened in the 1900s.", "It opened in the 1950s.", True),
+        ("It opened in the 90s.", "It opened in 1994.", True),
+        ("It opened in the ’90s.", "It opened in 1985.", False),
+        ("Die Brücke entstand in den 1990er Jahren.", "Die Brücke entstand 1994.", True),
+        ("Die Brücke entstand in den 90er-Jahren.", "Die Brücke entstand 1994.", True),
+        ("Die Brücke entstand in den 1990ern.", "Die Brücke entstand 1985.", False),
+        ("Il a ouvert dans les années 1990.", "Il a ouvert en 1994.", True),
+        ("Il a ouvert dans les années 90.", "Il a ouvert en 1985.", False),
+        ("Den öppnades på 1990-talet.", "Den öppnades 1994.", True),
+        # seconds and limits
+        ("It takes 90s.", "It takes 90 seconds.", True),
+        ("It takes 90s.", "It takes 94 seconds.", False),
+        ("It takes 1990 s.", "It takes 1990 seconds.", True),
     ],
 )
 def test_values_agree_in_any_unit_or_way_of_writing(one: str, other: str, alike: bool) -> None:
@@ -131,6 +151,8 @@ def test_what_another_country_or_unit_writes_differently_is_not_invented() -> No
         ("3–2 in 1951", ["3", "2", "1951"]),
         ("on 3 June 1924 at 9", ["3 June 1924", "9"]),
         ("$3.5 million, 12 %", ["$3.5 million", "12 %"]),
+        ("from the 1990’s to the 2010s", ["1990’s", "2010s"]),
+        ("1990年代に", ["1990年代"]),
     ],
 )
 def test_a_value_stands_with_its_sign_unit_and_magnitude(text: str, spans: list[str]) -> None:
@@ -221,6 +243,14 @@ def test_a_first_claim_may_leave_out_words_of_the_question_that_the_answer_lacks
 ) -> None:
     assert not answers_question(claim, question)
     assert answers_loosely(claim, question, answer or claim) is answers
+
+
+def test_a_year_of_the_questions_decade_is_an_answer() -> None:
+    question = "In which year of the 1990s was it lit?"
+
+    assert same_answer("It was lit in 1994.", "It was lit in 1994.", question)
+    assert not same_answer("It was lit in 1994.", "It was lit in 1996.", question)
+    assert answers_nothing("It was lit in 1994.", question) is None
 
 
 def test_dates_can_be_left_out_of_a_question() -> None:

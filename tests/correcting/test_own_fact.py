@@ -74,6 +74,7 @@ async def test_a_claim_whose_own_question_cannot_be_had_is_asked_of_no_document(
         (CLOSED, "The Osk mill was closed in which year?"),
         ("The Osk bridge has 9 arches.", "The Osk bridge has how many arches?"),
         ("The Osk bridge is 412 metres long.", "The Osk bridge is how many metres long?"),
+        ("The Osk mill was closed in the 1970s.", "The Osk mill was closed in the which decade?"),
         ("Osk was closed in 1979 after 3 fires.", None),
         ("Ada Holm ran the Osk mill.", None),
         ("Die Mühle wurde 1979 von der Stadt geschlossen.", None),

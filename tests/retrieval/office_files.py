@@ -25,6 +25,12 @@ def packed(parts: Mapping[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
+def parts_of(data: bytes) -> dict[str, bytes]:
+    """The parts of a file, by name."""
+    with ZipFile(BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
 def workbook(fill: Callable[[Workbook, Worksheet], None]) -> bytes:
     """A workbook as openpyxl writes it, whose first sheet is named Log."""
     book, made = Workbook(), BytesIO()
@@ -58,6 +64,22 @@ def sheet_parts(rows: str, beside: str = "", **parts: str) -> bytes:
             **{f"xl/{name}.xml": part for name, part in parts.items()},
         }
     )
+
+
+def with_second(data: bytes, second: str | bytes | None) -> bytes:
+    """A workbook or presentation with one more sheet or slide, which is missing if it is None."""
+    parts = parts_of(data)
+    folder, kind = ("xl", "worksheet") if "xl/workbook.xml" in parts else ("ppt", "slide")
+    main = "workbook.xml" if folder == "xl" else "presentation.xml"
+    added = {
+        "</sheets>": '<sheet name="Tolls" r:id="t"/>',
+        "</sldIdLst>": '<sldId xmlns:r="r" r:id="t"/>',
+        "</Relationships>": f'<Relationship Id="t" Type="http://x/{kind}" Target="t.xml"/>',
+    }
+    for name in (f"{folder}/{main}", f"{folder}/_rels/{main}.rels"):
+        for end, element in added.items():
+            parts[name] = parts[name].replace(end.encode(), f"{element}{end}".encode())
+    return packed(parts if second is None else {**parts, f"{folder}/t.xml": second})
 
 
 def book(*chapters: str, styles: str = "", spine: str = "", **parts: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.shaping.decoding import decode
 
 TEXTS = [
@@ -29,3 +30,19 @@ TEXTS = [
 def test_the_letters_of_a_language_tell_its_encoding(encoding: str, text: str, times: int) -> None:
     body = "\n".join([text] * times)
     assert decode(body.encode(encoding)).text == body
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["Lit in 1874.\n", "The café of Łódź – 5 €\n" * 9])
+def test_utf_16_without_a_byte_order_mark_is_recognised(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding)) == (text, encoding)
+    # two characters that make one letter, and one that is cut off
+    assert decode(f"{text}💡".encode(encoding)[:-1]).text == f"{text}\ufffd"
+
+
+def test_zero_bytes_in_other_places_are_not_utf_16() -> None:
+    assert decode(b"Lit\0 in 1874.").text == "Lit\0 in 1874."
+    with pytest.raises(UnreadableError):
+        decode(bytes(400))
+    with pytest.raises(UnreadableError):
+        decode(bytes(range(32)) * 90)

@@ -326,6 +326,15 @@ def test_cells_may_stand_between_apostrophes(rows: str, texts: list[str]) -> Non
     assert not notes
 
 
+def test_columns_with_the_same_name_are_all_kept() -> None:
+    rows = b"text,date,text,date\nLit in 1874,1932,by Poe,\n,,Out in 1901,1950\n"
+    documents, _ = read_file(rows, ".csv", "d.csv")
+    assert [(document.text, dict(document.metadata)) for document in documents] == [
+        ("Lit in 1874", {"date": "1932", "text (2)": "by Poe"}),
+        ("Out in 1901", {"date": "1950"}),
+    ]
+
+
 @given(data=st.binary(), ending=st.sampled_from(["txt", "html", "jsonl", "csv"]))
 def test_any_bytes_are_text_or_an_error_that_names_the_file(
     data: bytes, ending: str, tmp_path_factory: pytest.TempPathFactory

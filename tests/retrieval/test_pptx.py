@@ -3,7 +3,6 @@
 from copy import deepcopy
 from io import BytesIO
 from typing import Any, cast
-from zipfile import ZipFile
 
 import pytest
 from pptx.chart.data import CategoryChartData
@@ -14,7 +13,7 @@ from pptx.util import Inches
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.texts import Note, NoteKind
-from tests.retrieval.office_files import PIXEL, packed, slide_parts, slides
+from tests.retrieval.office_files import PIXEL, packed, slide_parts, slides, with_second
 
 TITLE_AND_BODY, TITLE_ONLY, BLANK = 1, 5, 6
 
@@ -110,14 +109,10 @@ def test_the_title_is_that_of_the_first_slide_that_has_one() -> None:
     assert read(slides(fill))[1] == "Lamps"
 
 
-def test_a_slide_that_the_file_lacks_is_noted() -> None:
-    with ZipFile(BytesIO(slide_parts(shape_at("lit", "0,0")))) as file:
-        content = {name: file.read(name) for name in file.namelist()}
-    main = "ppt/presentation.xml"
-    second = b"<sldId xmlns:r='r' r:id='gone'/></sldIdLst>"
-    content[main] = content[main].replace(b"</sldIdLst>", second)
-    lines, _, notes = read(packed(content))
-    assert (lines, notes) == (["lit"], ["log.pptx: a slide is missing from the file"])
+@pytest.mark.parametrize("second", [None, "<sld", b"\xff"])
+def test_a_slide_that_is_missing_or_damaged_is_noted(second: str | bytes | None) -> None:
+    lines, _, notes = read(with_second(slide_parts(shape_at("lit", "0,0")), second))
+    assert (lines, notes) == (["lit"], ["log.pptx: a slide is missing or damaged"])
 
 
 def test_tables_keep_their_columns_and_spanning_cells_are_repeated() -> None:
@@ -232,10 +227,11 @@ def test_diagrams_objects_and_other_forms_are_read_or_marked() -> None:
         (packed({"a": "b"}), "has no presentation"),
         (slide_parts(""), "has no text"),
         (slide_parts("<!DOCTYPE x>"), "declares entities"),
+        (slide_parts("<sp"), "its slides are missing or damaged"),
         (slide_parts("<grpSp>" * 50 + "<sp/>" + "</grpSp>" * 50), "nested more than 30 deep"),
         (packed({"ppt/presentation.xml": " " * 100_000_001}), "unpacks to more than 100 MB"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_is_no_presentation_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):

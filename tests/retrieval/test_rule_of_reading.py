@@ -12,7 +12,15 @@ from conflictscore.retrieval.document_files import read_documents
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.texts import NoteKind
-from tests.retrieval.office_files import book, odt, rows_of, rtf, sheet_parts, slide_parts
+from tests.retrieval.office_files import (
+    book,
+    odt,
+    rows_of,
+    rtf,
+    sheet_parts,
+    slide_parts,
+    with_second,
+)
 from tests.retrieval.pdf_files import drawn, pdf, table
 from tests.retrieval.test_docx import cell, docx, p, run
 from tests.retrieval.test_message import mail
@@ -119,7 +127,7 @@ CELLS = {
     ("struck text", ".xlsx"): Cell(sheet_parts("<row><c t='inlineStr'><is><r><rPr><strike/></rPr><t>1950</t></r><r><t>1932</t></r></is></c></row>"), "1932", "1950"),
     ("pictures", ".xlsx"): Cell(sheet_parts("<row><c><v>1932</v></c><c t='e' vm='1'><v>#VALUE!</v></c></row>"), "1932 | [picture]", "", MARKED),
     ("symbols and checkboxes", ".xlsx"): Cell(sheet_parts("<row><c t='inlineStr'><is><r><rPr><rFont val='Wingdings'/></rPr><t>\u00fe</t></r></is></c></row>"), "\u2611"),
-    ("damaged content", ".xlsx"): Cell(b"PK", ""),
+    ("damaged content", ".xlsx"): Cell(with_second(sheet_parts("<row><c><v>1932</v></c></row>"), "<"), "1932", "", NoteKind.PAGES_WITHOUT_TEXT),
     ("tables", ".pptx"): Cell(slide_parts(slide_table()), "Vik |  | 2"),
     ("invisible text", ".pptx"): Cell(slide_parts(slide_text("1932") + slide_text("1950").replace("<cNvPr/>", "<cNvPr hidden='1'/>")), "1932", "1950"),
     ("struck text", ".pptx"): Cell(slide_parts(slide_text("1950</t></r><r><t>1932").replace("<r>", "<r><rPr strike='sngStrike'/>", 1)), "1932", "1950"),
@@ -128,7 +136,7 @@ CELLS = {
     ("list numbers", ".pptx"): Cell(slide_parts(slide_text("Toll").replace("<p>", "<p><pPr><buAutoNum startAt='4'/></pPr>")), "4. Toll"),
     ("symbols and checkboxes", ".pptx"): Cell(slide_parts(slide_text("\u00fe").replace("<r>", "<r><rPr><latin typeface='Wingdings'/></rPr>")), "\u2611"),
     ("page headers and numbers", ".pptx"): Cell(slide_parts(slide_text("a") + slide_text("7").replace("<nvSpPr>", "<nvSpPr><nvPr><ph type='sldNum'/></nvPr>") + slide_text("Log").replace("<nvSpPr>", "<nvSpPr><nvPr><ph type='ftr'/></nvPr>")), "a\nLog", "7"),
-    ("damaged content", ".pptx"): Cell(b"PK", ""),
+    ("damaged content", ".pptx"): Cell(with_second(slide_parts(slide_text("1932")), "<"), "1932", "", NoteKind.PAGES_WITHOUT_TEXT),
     ("tables", ".epub"): Cell(book("<table><tr><td>Vik</td><td/><td>2</td></tr></table>"), "Vik |  | 2"),
     ("invisible text", ".epub"): Cell(book("<p>1932</p><p class='a'>1950</p>", styles=".a { display: none }"), "1932", "1950"),
     ("struck text", ".epub"): Cell(book("<p><s>1950</s> 1932</p>"), "1932", "1950"),
@@ -136,7 +144,7 @@ CELLS = {
     ("formulas", ".epub"): Cell(book("<p><math><msup><mn>10</mn><mn>6</mn></msup></math></p>"), "10^6"),
     ("list numbers", ".epub"): Cell(book("<ol start='4'><li>Toll</li></ol>"), "4. Toll"),
     ("symbols and checkboxes", ".epub"): Cell(book("<p><input type='checkbox' checked='checked'/> lit</p>"), "\u2611 lit"),
-    ("damaged content", ".epub"): Cell(b"PK", ""),
+    ("damaged content", ".epub"): Cell(book("<p>1932</p>", "<div>" * 3000), "1932", "", NoteKind.NOT_IN_WORDS),
     ("tables", ".odt"): Cell(odt("<table><table-row><table-cell><p>Vik</p></table-cell><table-cell/><table-cell><p>2</p></table-cell></table-row></table>"), "Vik |  | 2"),
     ("invisible text", ".odt"): Cell(odt("<p>1932</p><section display='none'><p>1950</p></section>"), "1932", "1950"),
     ("struck text", ".odt"): Cell(odt("<p><span style-name='a'>1950</span> 1932</p>", "<style family='text' name='a'><text-properties text-line-through-style='solid'/></style>"), "1932", "1950"),

@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from openpyxl import Workbook
@@ -16,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.by_ending import read_file
 from conflictscore.retrieval.reading.texts import Note, NoteKind
-from tests.retrieval.office_files import PIXEL, packed, rows_of, sheet_parts, workbook
+from tests.retrieval.office_files import PIXEL, packed, parts_of, rows_of, sheet_parts, workbook
 
 
 def read(data: bytes) -> tuple[list[str], list[Note]]:
@@ -73,19 +74,10 @@ def test_dates_count_from_1904_where_the_workbook_says_so() -> None:
     styles = "<styleSheet><cellXfs><xf/><xf numFmtId='14'/></cellXfs></styleSheet>"
     data = sheet_parts(days, styles=styles)
     assert read(data)[0][1] == "1900-01-01"
-    with_1904 = packed({"xl/workbook.xml": "", **parts_of(data)})
-    assert read(with_1904)[0][1] == "1904-01-02"
-
-
-def parts_of(data: bytes) -> dict[str, str]:
-    from zipfile import ZipFile
-
-    with ZipFile(BytesIO(data)) as file:
-        parts = {name: file.read(name).decode() for name in file.namelist()}
-    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace(
-        "<sheets>", "<workbookPr date1904='1'/><sheets>"
-    )
-    return parts
+    parts = parts_of(data)
+    setting = b"<workbookPr date1904='1'/><sheets>"
+    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace(b"<sheets>", setting)
+    assert read(packed(parts))[0][1] == "1904-01-02"
 
 
 def test_formulas_are_read_by_their_stored_results() -> None:
@@ -115,6 +107,40 @@ def test_hidden_sheets_rows_and_columns_are_left_out_and_noted() -> None:
     assert notes[0] == (
         "log.xlsx: hidden parts are left out: the sheets “Draft”, “Secret”, 1 row, 1 column"
     )
+
+
+@pytest.mark.parametrize("damage", ["<worksheet", b"\xff", None])
+def test_sheets_that_are_missing_or_damaged_are_named_in_a_note(damage: str | bytes | None) -> None:
+    def fill(book: Workbook, sheet: Worksheet) -> None:
+        sheet.append(("Vik", 1932))
+        for number in range(2):
+            book.create_sheet(f"Tolls {number}").append(("Poe", 1940))
+
+    parts: dict[str, str | bytes] = {**parts_of(workbook(fill))}
+    for name in ("xl/worksheets/sheet2.xml", "xl/worksheets/sheet3.xml"):
+        if damage is None:
+            del parts[name]
+        else:
+            parts[name] = damage
+    lines, notes = read(packed(parts))
+    assert lines == ["Log", "Vik | 1932"]
+    assert [note.kind for note in notes] == [NoteKind.PAGES_WITHOUT_TEXT]
+    assert notes[0].startswith("log.xlsx: the sheets “Tolls 0”, “Tolls 1” are missing or damaged")
+
+
+def test_a_sheet_that_cannot_be_unpacked_is_named_in_a_note() -> None:
+    def fill(book: Workbook, sheet: Worksheet) -> None:
+        sheet.append(("Vik", 1932))
+        book.create_sheet("Tolls").append(("Poe", 1940))
+
+    whole = workbook(fill)
+    with ZipFile(BytesIO(whole)) as file:
+        place = file.getinfo("xl/worksheets/sheet2.xml").header_offset
+    # the first letters after the local header and the name
+    begin = place + 30 + len("xl/worksheets/sheet2.xml")
+    lines, notes = read(whole[:begin] + b"\xff" * 20 + whole[begin + 20 :])
+    assert lines == ["Log", "Vik | 1932"]
+    assert notes[0].startswith("log.xlsx: the sheet “Tolls” is missing or damaged")
 
 
 def test_struck_and_white_texts_are_left_out_and_signs_written() -> None:
@@ -216,13 +242,14 @@ def test_cells_without_places_and_with_wrong_ones_are_read() -> None:
         (packed({"a": "b"}), "has no workbook"),
         (sheet_parts("<row/>"), "has no text"),
         (sheet_parts("<!DOCTYPE x><row/>"), "declares entities"),
+        (sheet_parts("<row"), "the sheet “Log” cannot be read"),
         (sheet_parts("<row><c t='s'><v>7</v></c></row>"), "is not an XLSX that can be read"),
         (sheet_parts("".join(f"<row><c r='{a}{b}{n}'><v>1</v></c></row>" for n, a in enumerate("ABCDEFGHIJKLMNOPQRSTUVW" * 20, 1) for b in "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), "more than 5,000,000 cells"),
         (sheet_parts("<row>" + "<c t='s'><v>0</v></c>" * 3_000 + "</row>", sharedStrings=f"<sst><si><t>{'a' * 10_000}</t></si></sst>"), "more than 20,000,000 characters"),
         (sheet_parts("<row><c><v>1</v></c></row>" * 100, "<mergeCells>" + "<mergeCell ref='A1:XFD1048576'/>" * 60 + "</mergeCells>"), "merged cells cover more than 5,000,000 places"),
         (packed({"xl/workbook.xml": " " * 100_000_001}), "unpacks to more than 100 MB"),
     ],
-    ids=range(11),
+    ids=range(12),
 )  # fmt: skip
 def test_what_is_no_workbook_or_too_large_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):

@@ -7,6 +7,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -75,23 +76,32 @@ _GROUND = re.compile(
     r"|bgcolor(?!\s*=\s*[\"']?(?:#fff(?:fff)?|white)\b)",
     re.IGNORECASE,
 )
-_NOT_STATIC = re.compile(r":(?!not\()|^\s*$|@|&")
+_NOT_STATIC = re.compile(
+    r":(?!(?:not|is|where|nth-(?:last-)?(?:child|of-type))\(|(?:first|last|only)-(?:child|of-type)\b)"
+    r"|^\s*$|@|&"
+)
 """Matches selectors for a state such as ``:hover``, or for something other than an element."""
+_COUNTED = re.compile(r":nth-|-of-type")
+"""Matches selectors for an element at a certain place among its siblings."""
+# A selector of a list, whose commas may be within brackets. The quantifiers are possessive, so that
+# the time is linear.
+_SELECTOR = re.compile(r"(?:[^,()]|\((?:[^()]|\([^()]*+\))*+\)|[()])++")
 # "all", "screen", nothing, or only a condition.
 _MEDIA_OF_SCREENS = re.compile(r"\b(?:all|screen)\b|^\s*$|\(", re.IGNORECASE)
 # Media queries that might not apply to an ordinary screen.
 _NARROW = re.compile(r"max-width|print|prefers|orientation|max-height", re.IGNORECASE)
 _IMPORTANT = re.compile(r"!\s{0,9}important", re.IGNORECASE)
 # The parts of a selector that give it its weight: ids, classes and attributes, elements.
-_IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]")
+_IDS, _CLASSES = re.compile(r"#[\w-]"), re.compile(r"[.\[][\w-]|:(?:nth|first|last|only)-")
 _ELEMENTS = re.compile(r"(?:^|[\s>+~(])[a-zA-Z]")
 # Limits on untrusted style sheets. Real pages have a few hundred rules that hide or show elements.
 # If a rule beyond these limits hides text, that text cannot be told apart (``Sheets.is_cut``).
 _MOST_RULES, _MOST_CHARACTERS = 5_000, 1_000_000
 _MOST_STEPS = 2_000_000
 """Maximum number of times that a rule applies to an element of a page; ordinary pages stay below a
-tenth. Eight comparisons without success count as one step, since they take as long."""
-_COMPARISONS = 8
+tenth. Eight comparisons without success count as one step, since they take as long, as do 64 steps
+from one sibling to the next."""
+_COMPARISONS, _SIBLINGS = 8, 64
 
 
 class Sheets:
@@ -109,13 +119,17 @@ class Sheets:
         self.is_cut = bool(beyond) and _conceals(beyond)
         self._elements = elements
         self._steps = _MOST_STEPS
+        self._pairs = -1
 
     def selected(self, body: "LexborNode", selector: str) -> list["LexborNode"]:
         """Return the elements that match a selector.
 
         There are none if the parser does not support the selector, or beyond the limit.
         """
+        if _COUNTED.search(selector):
+            self._steps -= self._sibling_pairs(body) // _SIBLINGS
         if self._steps < 0:
+            self.is_cut = True
             return []
         try:
             nodes = list(body.css(selector))
@@ -124,6 +138,16 @@ class Sheets:
         self._steps -= len(nodes) + self._elements // _COMPARISONS
         self.is_cut = self.is_cut or self._steps < 0
         return nodes
+
+    def _sibling_pairs(self, body: "LexborNode") -> int:
+        """Return how many pairs of elements have the same parent.
+
+        To count an element's place, the parser goes through all siblings before it.
+        """
+        if self._pairs < 0:
+            children = Counter(node.parent.mem_id for node in body.css("*") if node.parent)
+            self._pairs = sum(count * count // 2 for count in children.values())
+        return self._pairs
 
 
 _Weight = tuple[bool, int, int, int, int]
@@ -274,7 +298,7 @@ def _rules(sheets: Sheets, wanted: re.Pattern[str] | None = None) -> Iterator[_R
                     continue
             elif not hides(declarations) and not _SHOWN.search(declarations):
                 continue
-            for selector in selectors.split(","):
+            for selector in _SELECTOR.findall(selectors):
                 if _NOT_STATIC.search(selector):
                     continue
                 count += 1
@@ -322,7 +346,7 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
         for is_important, declarations in _by_importance(block):
             if not wanted.search(declarations) or hides(declarations):
                 continue
-            for selector in selectors.split(","):
+            for selector in _SELECTOR.findall(selectors):
                 box = _BOX.search(selector)
                 bare = _BOX.sub("", selector).strip() or "*"
                 # the body's counters also apply to the whole page

@@ -1,6 +1,7 @@
 """Applies styles that change the meaning of text, such as superscripts and list numbers."""
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from conflictscore.retrieval.html.style_sheets import Sheets, declared
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 # Styles that change what a text means or how it is divided; only these are looked up.
 _STYLED = re.compile(
     r"(?:^|;)\s*(?:vertical-align\s*:\s*(?:super|sub)\b|list-style(?:-type)?\s*:"
-    r"|white-space\s*:\s*(?:pre|break-spaces)|display\s*:\s*(?:table-row|block|list-item)\b)",
+    r"|white-space\s*:\s*(?:pre|break-spaces)"
+    r"|display\s*:\s*(?:table-row|block|list-item|(?:inline-)?(?:flex|grid))\b)",
     re.IGNORECASE,
 )
 # Declarations in a style attribute that change how text is read.
@@ -20,6 +22,9 @@ _LIST = re.compile(r"(?:^|;)\s*list-style(?:-type)?\s*:([^;]{1,60})", re.IGNOREC
 _PREFORMATTED = re.compile(r"(?:^|;)\s*white-space\s*:\s*(?:pre|break-spaces)", re.IGNORECASE)
 _ROW = re.compile(r"(?:^|;)\s*display\s*:\s*table-row", re.IGNORECASE)
 _BLOCK = re.compile(r"(?:^|;)\s*display\s*:\s*(?:block|list-item)\b", re.IGNORECASE)
+_BOXES = re.compile(r"(?:^|;)\s*display\s*:\s*(?:inline-)?(?:flex|grid)\b", re.IGNORECASE)
+# Classes with which several style libraries turn the parts of an element into boxes.
+_BOXES_BY_CLASS = ".d-flex,.d-inline-flex,.d-grid,.flex,.inline-flex,.grid"
 _FLOAT = re.compile(r"(?:^|;)\s*(?:float|position)\s*:", re.IGNORECASE)
 # Elements within a line of text unless a style makes them blocks.
 _INLINE = frozenset(("a", "span", "b", "strong", "em", "i", "small", "label", "u", "font", "time"))
@@ -55,10 +60,14 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: Sheets) -
                 node.attrs["type"] = kind
         if _PREFORMATTED.search(declarations):
             _keep_lines(page, node)
+        if _BOXES.search(declarations):
+            _part_boxes(node)
         if _ROW.search(declarations):
             node.attrs["data-row"] = ""
         elif node.tag in _INLINE and _BLOCK.search(declarations):
             _set_apart(page, node, declarations)
+    for node in body.css(_BOXES_BY_CLASS):
+        _part_boxes(node)
     # inner rows first: an outer row replaces the elements inside it with text
     for node in reversed(body.css("[role=row],[data-row]")):
         _join_cells(page, node)
@@ -69,6 +78,17 @@ def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) 
     if not _FLOAT.search(declarations) and len(node.text().strip()) > 1:
         node.insert_before(page.create_node("br"))
         node.insert_after(page.create_node("br"))
+
+
+def _part_boxes(container: "LexborNode") -> None:
+    """Put a space between elements that a flexible box or a grid draws apart from each other.
+
+    Single characters side by side are the letters of a word that a style draws one by one.
+    """
+    parts = list(container.iter())
+    for before, node in pairwise(parts):
+        if max(len(part.text().strip()) for part in (before, node)) > 1:
+            node.insert_before(" ")
 
 
 def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # drawings of formulas whose MathML is read.
 _UNSEEN = (
     "noscript,template,datalist,dialog:not([open]),annotation,annotation-xml,del,s,strike,[hidden],"
+    "[popover],"
     "rt,rp,rtc,input[type=hidden],.katex-html,.MathJax_Preview,nav [aria-hidden=true]"
 )
 _FOR_SCREEN_READERS = (

@@ -14,6 +14,7 @@ from conflictscore.retrieval.reading.texts import (
     NoteKind,
     Notes,
     RichText,
+    damage_note,
     pictures_note,
 )
 from conflictscore.retrieval.shaping.decoding import decode
@@ -63,8 +64,7 @@ def _decoded(data: bytes, url: str, notes: Notes, *, html: bool = False) -> str:
         notes.append(Note(NoteKind.ENCODING, sentence))
     # the file itself may contain U+FFFD
     elif (replaced_characters := text.count("\ufffd")) > data.count(b"\xef\xbf\xbd"):
-        sentence = f"{url}: {replaced_characters} characters are damaged and were read as \ufffd"
-        notes.append(Note(NoteKind.ENCODING, sentence))
+        notes.append(damage_note(replaced_characters).about(url))
     return text
 
 

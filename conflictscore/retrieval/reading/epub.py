@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from conflictscore.retrieval.html.whole import WholeText, whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.ooxml import Package, child, children, name_of
+from conflictscore.retrieval.reading.ooxml import DAMAGE, Package, child, children, name_of
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 from conflictscore.retrieval.shaping.decoding import decode
 
@@ -108,7 +108,9 @@ class _Book:
             return whole_text(self._page(name))
         except UnreadableError as error:  # the other chapters are still read
             self._fault = self._fault or error
-            return None
+        except DAMAGE as error:
+            self._fault = self._fault or UnreadableError(f"has a damaged chapter ({error})"[:200])
+        return None
 
     def _is_locked(self) -> bool:
         """Return whether anything other than fonts is encrypted."""

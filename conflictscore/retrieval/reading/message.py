@@ -15,7 +15,13 @@ from typing import Any, TypeAlias
 
 from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import UnreadableError
-from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
+from conflictscore.retrieval.reading.texts import (
+    Note,
+    NoteKind,
+    RichText,
+    damage_note,
+    pictures_note,
+)
 from conflictscore.retrieval.shaping.decoding import decode
 
 _SHOWN_HEADERS = ("Subject", "From", "To", "Cc", "Date")
@@ -89,8 +95,7 @@ class _Walk:
             sentence = f"attachments are not read: {', '.join(names[:_NAMES_NOTED])}{more}"
             notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
         if self._damaged:
-            sentence = f"{self._damaged} characters are damaged and were read as \ufffd"
-            notes.append(Note(NoteKind.ENCODING, sentence))
+            notes.append(damage_note(self._damaged))
         return tuple(notes)
 
     def message(self, message: _Part, depth: int) -> None:

@@ -1,17 +1,20 @@
 """Reads the parts of a Word, Excel or PowerPoint file, and the references between them."""
 
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from posixpath import dirname, join, normpath
 from xml.etree import ElementTree  # this parser is safe here, since entities are rejected below
 from xml.etree.ElementTree import Element
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 _OLE = b"\xd0\xcf\x11\xe0"  # the first bytes of the file format that Office used before 2007
 _LARGEST_UNPACKED = 100_000_000
 """Maximum number of bytes in all unpacked parts. Parsing this much XML uses all the memory that a
 child process may use."""
+DAMAGE = (ElementTree.ParseError, BadZipFile, zlib.error, EOFError)
+"""The errors raised when a damaged part is unpacked or parsed."""
 _FALSE = ("0", "false", "off", "none")  # values that turn a property off
 
 
@@ -41,6 +44,17 @@ class Package:
         if b"<!DOCTYPE" in letters or b"<!ENTITY" in letters:
             raise ValueError("it declares entities, which no file of its kind does")
         return ElementTree.fromstring(data)  # noqa: S314 - see above
+
+    def whole_part(self, name: str | None) -> Element | None:
+        """Return the root element of a part; None if the part is missing or damaged.
+
+        Raises:
+            ValueError: The part declares entities.
+        """
+        try:
+            return self.part(name)
+        except DAMAGE:
+            return None
 
     def needed(self, name: str, content: str) -> Element:
         """Return the root element of a part that every valid file has.

@@ -47,12 +47,13 @@ _ON_MASTER = {"ctrTitle": "title"} | dict.fromkeys(
 def read_pptx(data: bytes) -> RichText:
     """Return the text of the slides in order: title, shapes from top to bottom, notes.
 
-    Hidden slides and shapes, and shapes outside the slide, are left out. Texts that are repeated on
-    all slides appear once. The title is taken from the file's properties, or else from the first
-    slide that has a title.
+    Hidden slides and shapes, damaged slides, and shapes outside the slide are left out. Texts that
+    are repeated on all slides appear once. The title is taken from the file's properties, or else
+    from the first slide that has a title.
 
     Raises:
-        ValueError: The file is not a .pptx file, unpacks to more than 100 MB, or declares entities.
+        ValueError: The file is not a .pptx file, unpacks to more than 100 MB, declares entities, or
+            has no slide that can be read.
         Exception: The file is damaged.
     """
     with opened(data, "pptx", "ppt/presentation.xml") as (package, main):
@@ -97,7 +98,7 @@ class _Slides:
         pieces: list[str] = []
         hidden = missing = 0
         for part in self._parts():
-            slide = self._package.part(part)
+            slide = self._package.whole_part(part)
             if slide is None:
                 missing += 1
             elif slide.get("show") in ("0", "false"):
@@ -105,13 +106,15 @@ class _Slides:
             else:
                 pieces.append("\n".join(self._slide(slide, part)))
         text = "\n\n".join(filter(None, pieces))
+        if missing and not text:
+            raise ValueError("its slides are missing or damaged")
         notes = left_out_notes(self._not_in_words)
         if hidden:
             count = "a hidden slide is" if hidden == 1 else f"{hidden} hidden slides are"
             notes += (Note(NoteKind.UNSEEN, f"{count} left out"),)
         if missing:
             count = "a slide is" if missing == 1 else f"{missing} slides are"
-            notes += (Note(NoteKind.PAGES_WITHOUT_TEXT, f"{count} missing from the file"),)
+            notes += (Note(NoteKind.PAGES_WITHOUT_TEXT, f"{count} missing or damaged"),)
         return RichText(text, self._package.title() or self._title, notes)
 
     def _parts(self) -> list[str]:

@@ -8,12 +8,11 @@ unusable row.
 Limits without a stated reason were chosen by hand.
 """
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text, is_scalar
@@ -23,7 +22,6 @@ from conflictscore.retrieval.reading.delimited_rows import (
     MOST_ROWS,
     DelimitedRow,
     DelimitedTable,
-    allow_long_cells,
     read_table,
 )
 from conflictscore.retrieval.reading.texts import FileDocument, Note, NoteKind, Notes
@@ -123,8 +121,7 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
         cells = _cells_by_header(table, row, faults)
         if cells is None:
             continue
-        named_cells = zip(table.columns, cells, strict=False)
-        fields: dict[str, Any] = {name: cell for name, cell in named_cells if name and cell}
+        fields = _fields(zip(table.columns, cells, strict=False))
         if fields.keys().isdisjoint(TEXT_KEYS):
             without_text += 1
             continue
@@ -140,6 +137,17 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
         sentence = f"{url}: rows skipped because they have no text: {without_text}"
         notes.append(Note(NoteKind.ROW_LEFT_OUT, sentence))
     _check_any(count, url, faults)
+
+
+def _fields(named_cells: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the filled cells by column; a column's second cell is named like ``date (2)``."""
+    fields: dict[str, Any] = {}
+    times = Counter[str]()
+    for name, cell in named_cells:
+        if name and cell:
+            times[name] += 1
+            fields[name if times[name] == 1 else f"{name} ({times[name]})"] = cell
+    return fields
 
 
 def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) -> list[str] | None:
@@ -345,47 +353,3 @@ def _parsed_value(decoder: json.JSONDecoder, text: str, start: int = 0) -> tuple
         return decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
         return _DAMAGED, start
-
-
-def json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects in a file of questions (JSON lines), each with its location for errors.
-
-    Raises:
-        InputError: A line is not an object, or there are too many lines. The message names the
-            line.
-    """
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{file_name}, line {number}"
-        if number > MOST_ROWS:
-            raise InputError(f"{where}: more than {MOST_ROWS:,} lines; split the file")
-        try:
-            fields = json.loads(line, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            raise InputError(f"{where}: not JSON; each line holds one JSON object") from None
-        if not isinstance(fields, dict):
-            raise InputError(f'{where}: not a JSON object such as {{"text": "...", ...}}')
-        yield where, fields
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
-    """Yield the non-blank rows in a file of questions; see ``json_rows``."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    allow_long_cells(len(text) + 1)
-    start = 1
-    try:
-        for number, row in enumerate(rows):
-            where, start = f"{file_name}, line {start}", rows.line_num + 1
-            if number > MOST_ROWS:
-                raise InputError(f"{where}: more than {MOST_ROWS:,} rows; split the file")
-            if any(cell.strip() for cell in row):
-                yield where, row
-    except csv.Error as error:
-        raise InputError(
-            f"{file_name}, line {start}: not comma-separated values ({error})"
-        ) from None

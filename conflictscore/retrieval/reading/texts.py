@@ -72,6 +72,13 @@ def pictures_note(pictures: int) -> Note:
     return Note(NoteKind.NOT_IN_WORDS, f"{count} not read; only a placeholder is in the text")
 
 
+def damage_note(characters: int) -> Note:
+    """Return the note on how many characters of a text are damaged."""
+    count = "a character is" if characters == 1 else f"{characters} characters are"
+    verb = "was" if characters == 1 else "were"
+    return Note(NoteKind.ENCODING, f"{count} damaged and {verb} read as \ufffd")
+
+
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
     """Return a note with the names and numbers of visible objects without words, if any."""
     counts = (

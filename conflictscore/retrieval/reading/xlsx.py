@@ -38,7 +38,7 @@ _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns.
 The limit bounds the memory that a small hostile file can take; chosen by hand."""
 _MOST_COLUMNS = 16_384  # Excel's own limit.
-_NAMES_NOTED = 5  # Maximum number of hidden sheets named in a note.
+_NAMES_NOTED = 5  # Maximum number of sheets named in a note.
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 
@@ -46,12 +46,12 @@ def read_xlsx(data: bytes) -> RichText:
     """Return the text of the visible sheets row by row, with each sheet under its name.
 
     Numbers and dates are written as their format shows them. Formulas are replaced with their
-    stored results. Hidden sheets, rows and columns are left out with a note. A merged cell is
-    repeated in each place that it covers.
+    stored results. Hidden sheets, rows and columns are left out with a note, as are damaged sheets.
+    A merged cell is repeated in each place that it covers.
 
     Raises:
         ValueError: The file is not an .xlsx file, unpacks to more than 100 MB, declares entities,
-            or has too many cells or characters.
+            has too many cells or characters, or no sheet that can be read.
         Exception: The file is damaged.
     """
     with opened(data, "xlsx", "xl/workbook.xml") as (package, main):
@@ -67,6 +67,7 @@ class _Workbook:
         self._not_in_words: Counter[str] = Counter()
         self._hidden: Counter[str] = Counter()
         self._hidden_sheets: list[str] = []
+        self._unreadable_sheets: list[str] = []
         styles, strings = (
             package.part(package.target(main, kind)) for kind in ("styles", "sharedStrings")
         )
@@ -82,29 +83,32 @@ class _Workbook:
                 self._hidden_sheets.append(name)
                 continue
             kind, part = self._related.get(attribute(sheet, "id") or "", ("", ""))
-            lines = list(self._sheet(kind, part))
-            if lines:
+            root = self._package.whole_part(part)
+            if root is None:
+                self._unreadable_sheets.append(name)
+                continue
+            if lines := list(self._sheet(root, kind, part)):
                 pieces.append("\n".join([name, *lines]))
+        if self._unreadable_sheets and not pieces:
+            raise ValueError(f"{_sheets_named(self._unreadable_sheets)} cannot be read")
         return RichText("\n\n".join(pieces), self._package.title(), self._notes())
 
     def _notes(self) -> tuple[Note, ...]:
-        names = ", ".join(f"“{name}”" for name in self._hidden_sheets[:_NAMES_NOTED])
-        more = len(self._hidden_sheets) - _NAMES_NOTED
-        sheets = "sheet" if len(self._hidden_sheets) == 1 else "sheets"
-        hidden = [f"the {sheets} {names}{f' and {more} more' * (more > 0)}"] if names else []
+        hidden = [_sheets_named(self._hidden_sheets)] if self._hidden_sheets else []
         hidden += [
             f"{count} {kind}{'s' * (count > 1)}" for kind, count in self._hidden.items() if count
         ]
         notes = left_out_notes(self._not_in_words)
+        if names := self._unreadable_sheets:
+            verb = "is" if len(names) == 1 else "are"
+            sentence = f"{_sheets_named(names)} {verb} missing or damaged, and left out"
+            notes += (Note(NoteKind.PAGES_WITHOUT_TEXT, sentence),)
         if hidden:
             sentence = f"hidden parts are left out: {', '.join(hidden)}"
             notes += (Note(NoteKind.UNSEEN, sentence),)
         return notes
 
-    def _sheet(self, kind: str, part: str) -> Iterator[str]:
-        root = self._package.part(part)
-        if root is None:
-            return
+    def _sheet(self, root: Element, kind: str, part: str) -> Iterator[str]:
         if kind == "worksheet":
             table = _Table(root, self._cells)
             yield from table.lines()
@@ -148,6 +152,15 @@ class _Workbook:
                 self._not_in_words["comment"] += len(comments) if comments is not None else 0
             elif kind in ("oleObject", "package"):
                 self._not_in_words["embedded object"] += 1
+
+
+def _sheets_named(names: Sequence[str]) -> str:
+    """Return a phrase with the names of some sheets, such as ``the sheets “Log” and 7 more``."""
+    shown = ", ".join(f"“{name}”" for name in names[:_NAMES_NOTED])
+    more = len(names) - _NAMES_NOTED
+    return (
+        f"the {'sheet' if len(names) == 1 else 'sheets'} {shown}{f' and {more} more' * (more > 0)}"
+    )
 
 
 def _anchored_at(anchor: Element) -> tuple[int, int]:

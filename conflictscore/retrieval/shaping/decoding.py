@@ -31,6 +31,12 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_WITHOUT_BOM = (("utf-16-le", 1), ("utf-16-be", 0))
+"""The encodings that some programs write without a byte order mark, each with the place of the zero
+byte in a pair that is an ASCII character."""
+_PAIRS, _ZERO, _NOT_ZERO = 2_000, 0.5, 0.02
+"""Number of pairs of bytes that are examined, the least share of them with a zero byte in its
+place, and the largest share with a zero byte in the other place, since UTF-16 has no U+0000."""
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
@@ -108,10 +114,12 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
     """Decode the text of a page or file.
 
-    A byte order mark determines the encoding. Otherwise UTF-8 is used if there are non-ASCII bytes
-    and all of them are valid UTF-8, even if another encoding is declared. If the bytes are not
-    valid UTF-8, the encoding that the server declares is tried, and then the encoding that the page
-    declares. If neither fits, slightly damaged text is accepted, or the encoding is guessed.
+    A byte order mark determines the encoding. Without one, UTF-16 is recognised in texts that
+    mostly consist of ASCII characters, since each of them has a zero byte. Otherwise UTF-8 is used
+    if there are non-ASCII bytes and all of them are valid UTF-8, even if another encoding is
+    declared. If the bytes are not valid UTF-8, the encoding that the server declares is tried, and then
+    the encoding that the page declares. If neither fits, slightly damaged text is accepted, or the
+    encoding is guessed.
     Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
@@ -128,6 +136,8 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return Decoded(body[len(mark) :].decode(name, "replace"), name)
+    if name := _utf16(body):
+        return Decoded(body.decode(name, "replace"), name)
     named = [name for name in (_codec(charset), _own_codec(body) if html else None) if name]
     high = len(body) - len(body.translate(None, _HIGH))
     for name in ["utf-8", *named] if high else [*named, "utf-8"]:
@@ -145,6 +155,17 @@ def _decoded(body: bytes, charset: str | None, html: bool) -> Decoded:
         if guess := _guessed(body[: _GUESS_FROM - less]):
             return Decoded(body.decode(guess, "replace"), guess)
     raise UnreadableError("is not text in an encoding that can be determined")
+
+
+def _utf16(body: bytes) -> str:
+    """Return the encoding of a text in UTF-16 without a byte order mark; empty for other texts."""
+    start = body[: 2 * _PAIRS]
+    pairs = len(start) // 2
+    for name, place in _WITHOUT_BOM:
+        zeros, others = (start[each::2].count(0) for each in (place, 1 - place))
+        if zeros > _ZERO * pairs and others <= _NOT_ZERO * pairs:
+            return name
+    return ""
 
 
 def _guessed(body: bytes) -> str:

@@ -26,6 +26,7 @@ from conflictscore.retrieval.pages.reader import PageReadingRetriever
 from conflictscore.retrieval.search_notes import collecting
 from tests.fakes.web_pages import HTML, WebServer, endless, hang, head, page, redirect, reset
 from tests.retrieval.pages.finding import PATIENT, SETTINGS, SNIPPET, Found, Plain, reading, result
+from tests.retrieval.pages.notices import NOTICES
 
 STORY = "The lamp was first lit on 4 October 1871, and burned until 1899. Its keeper kept a log."
 ARTICLE = page(
@@ -148,6 +149,27 @@ def test_a_notice_in_place_of_the_page_leaves_the_snippet(web: WebServer, notice
     (found,) = reading(result(web.url("/wall"), snippet)).invoke("when?")
     assert found.page_content == snippet
     assert found.metadata["page_error"] == "is about something other than its snippet"
+
+
+@pytest.mark.parametrize("language", NOTICES)
+def test_a_notice_in_any_language_leaves_the_snippet(web: WebServer, language: str) -> None:
+    notice, snippet = NOTICES[language]
+    web.pages["/wall"] = page(f"<html><meta charset=utf-8><body><p>{notice}</p></body></html>")
+    (found,) = reading(result(web.url("/wall"), snippet)).invoke("?")
+    assert found.page_content == snippet
+    assert found.metadata["text_from"] == "snippet"
+
+
+@pytest.mark.parametrize("language", NOTICES)
+def test_a_page_in_any_language_replaces_a_snippet_that_it_contains(
+    web: WebServer, language: str
+) -> None:
+    notice, snippet = NOTICES[language]
+    body = f"<p>{snippet}</p><p>{notice}</p>"
+    web.pages["/log"] = page(f"<html><meta charset=utf-8><body>{body}</body></html>")
+    (found,) = reading(result(web.url("/log"), snippet)).invoke("?")
+    assert found.page_content == f"{snippet}\n{notice}"
+    assert found.metadata["text_from"] == "page"
 
 
 @pytest.mark.parametrize("key", ["url", "source", "link"])

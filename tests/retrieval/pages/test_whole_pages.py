@@ -25,6 +25,16 @@ def styled(css: str, body: str) -> str:
         (".x{color:inherit;background:inherit}", "<p class=x>1871</p>", "1871"),
         (".x{color:#aaa;background:#aaa}", "<p class=x>1871</p>Red", "Red"),
         ("/* a */ /* .x{display:block} ", "<p class=x>1871</p>", "1871"),
+        (
+            "td:nth-child(2){display:none}",
+            "<table><tr><td>Vik<td>1950<td>1871</table>",
+            "Vik | 1871",
+        ),
+        ("td:last-child{display:none}", "<table><tr><td>Vik<td>1871<td>1950</table>", "Vik | 1871"),
+        (".a:is(.x, .y), b{display:none}", "<p class='a y'>1950</p><p class=y>1871</p>", "1871"),
+        (".x:not(.a, .b){display:none}", "<p class='x b'>1871</p><p class=x>1950</p>", "1871"),
+        (".x:hover,.y:checked{display:none}", "<p class=x>1871</p>", "1871"),
+        ("", "<p popover>1950</p><p>1871</p>", "1871"),
     ],
 )
 def test_the_rule_that_prevails_in_a_browser_hides_or_shows(css: str, body: str, text: str) -> None:
@@ -69,6 +79,26 @@ def test_numbers_are_those_that_a_browser_draws(css: str, body: str, text: str) 
 )  # fmt: skip
 def test_what_stands_on_a_page_is_read_as_a_reader_sees_it(body: str, text: str) -> None:
     assert whole_text(f"<body>{body}</body>").text == text
+
+
+@pytest.mark.parametrize(
+    ("css", "body", "text"),
+    [
+        (".f{display:flex;gap:1em}", "<div class=f><b>Toll</b><b>2</b></div>", "Toll 2"),
+        (".f{display:inline-grid}", "<p class=f><i>Opened</i><i>1932</i></p>", "Opened 1932"),
+        ("", "<div class=d-flex><span>Toll</span><span>12</span></div>", "Toll 12"),
+        (".f{display:flex}", "<p class=f><i>V</i><i>i</i><i>k</i></p>", "Vik"),
+        (".f{display:block}", "<p class=f><b>light</b><b>house</b></p>", "lighthouse"),
+    ],
+)
+def test_parts_of_a_flexible_box_are_words_of_their_own(css: str, body: str, text: str) -> None:
+    assert whole_text(styled(css, body)).text == text
+
+
+def test_many_siblings_whose_places_a_style_sheet_counts_do_not_keep_the_reader_busy() -> None:
+    css = "p:nth-child(7){display:none} " * 1_000
+    whole = whole_text(styled(css, "<p>1871</p>" * 20_000))
+    assert whole.is_unsure
 
 
 def test_an_object_in_an_object_is_one_picture() -> None:

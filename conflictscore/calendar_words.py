@@ -1,0 +1,79 @@
+"""Names of months, and decades as written in several languages."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+MONTHS: Mapping[str, int] = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar jänner janvier enero gennaio janeiro januari stycznia января",
+            "february feb februar février febrero febbraio fevereiro februari lutego февраля",
+            "march mar märz mars marzo março maart marca марта",
+            "april apr avril abril aprile kwietnia апреля",
+            "may mai mayo maggio maio mei maj maja мая",
+            "june jun juni juin junio giugno junho czerwca июня",
+            "july jul juli juillet julio luglio julho lipca июля",
+            "august aug août agosto augustus augusti sierpnia августа",
+            "september sep sept septembre septiembre settembre setembro września сентября",
+            "october oct oktober octobre octubre ottobre outubro października октября",
+            "november nov novembre noviembre novembro listopada ноября",
+            "december dec dezember décembre diciembre dicembre dezembro grudnia декабря",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+
+# Centuries that a decade in two digits, such as "the 90s", may belong to.
+_CENTURIES = (1800, 1900, 2000)
+_NUMBER = re.compile(r"(?:1\d|20)\d0|[1-9]0")
+# What follows the digits of a decade: "1990s", "1990's", "1990er", Swedish "1990-talet", Finnish
+# "1990-luvulla", "1990年代", and the Russian endings.
+_ENDING = re.compile(
+    r"(?:['\u2019]?s|['\u2019]?er(?:ne|[ns])?|-?tal(?:l?et)?|-?luvu\w{1,4}"
+    r"|-?(?:\u0435|\u0445|\u044b\u0435|\u044b\u0445))(?!\w)|年代",
+    re.IGNORECASE,
+)
+# A decade in two digits: "90s" without "the" or an apostrophe before it may be 90 seconds, and
+# German "30er" without "Jahre" a speed limit.
+_SHORT_ENDING = re.compile(r"['\u2019]?s(?!\w)|er[ns]?(?=[ -]jahre)|年代", re.IGNORECASE)
+_BEFORE_SHORT = re.compile(r"(?:\bthe\s|['\u2018\u2019])\Z", re.IGNORECASE)
+# Words for "years" before a decade: French "années 1990", Italian "anni 90".
+_YEARS = re.compile(
+    r"\b(?:années|anni|años|anos|jaren|décennie|decennio|década de)\s\Z", re.IGNORECASE
+)
+_LONGEST_BEFORE = 12  # characters; the longest of these words with a space
+
+
+class Decade(NamedTuple):
+    """The years that a decade may contain, and the offsets of its start and end in a text."""
+
+    years: frozenset[float]
+    start: int
+    end: int
+
+
+def decade_at(text: str, start: int, end: int) -> Decade | None:
+    """Return the decade that the digits between two offsets of a text state; None if they do not.
+
+    "1900s" may be ten or a hundred years, so it includes a hundred.
+    """
+    digits = text[start:end]
+    if digits[-1:] != "0" or not _NUMBER.fullmatch(digits):
+        return None
+    before = text[max(0, start - _LONGEST_BEFORE) : start]
+    is_short = len(digits) == 2
+    ending = (_SHORT_ENDING if is_short else _ENDING).match(text, end)
+    if ending and is_short and ending[0].endswith("s") and not _BEFORE_SHORT.search(before):
+        ending = None
+    years_word = _YEARS.search(before)
+    if ending is None and years_word is None:
+        return None
+    if years_word is not None:
+        start -= len(before) - years_word.start()
+    first, number = int(digits), 100 if digits.endswith("00") else 10
+    firsts = [century + first for century in _CENTURIES] if is_short else [first]
+    years = (float(year) for each in firsts for year in range(each, each + number))
+    return Decade(frozenset(years), start, ending.end() if ending else end)
