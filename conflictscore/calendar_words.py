@@ -65,15 +65,20 @@ def decade_at(text: str, start: int, end: int) -> Decade | None:
         return None
     before = text[max(0, start - _LONGEST_BEFORE) : start]
     is_short = len(digits) == 2
-    ending = (_SHORT_ENDING if is_short else _ENDING).match(text, end)
-    if ending and is_short and ending[0].endswith("s") and not _BEFORE_SHORT.search(before):
-        ending = None
+    ending = _short_ending(text, end, before) if is_short else _ENDING.match(text, end)
     years_word = _YEARS.search(before)
-    if ending is None and years_word is None:
-        return None
     if years_word is not None:
         start -= len(before) - years_word.start()
+    elif ending is None:
+        return None
     first, number = int(digits), 100 if digits.endswith("00") else 10
     firsts = [century + first for century in _CENTURIES] if is_short else [first]
     years = (float(year) for each in firsts for year in range(each, each + number))
     return Decade(frozenset(years), start, ending.end() if ending else end)
+
+
+def _short_ending(text: str, end: int, before: str) -> re.Match[str] | None:
+    """Return what follows the two digits of a decade; None if they are not a decade."""
+    ending = _SHORT_ENDING.match(text, end)
+    may_be_seconds = ending is not None and ending[0].endswith("s")
+    return None if may_be_seconds and not _BEFORE_SHORT.search(before) else ending

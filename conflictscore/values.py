@@ -314,11 +314,8 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 
     Temperatures are converted to degrees Celsius.
     """
-    place = match.span("number")
-    decade = None if match["sign"] or match["currency"] else decade_at(match.string, *place)
-    if decade:
-        span = (decade.start, decade.end)
-        return StatedValue(span, decade.years, DECADE, bare=decade.years, digits=match["number"])
+    if decade := _decade(match):
+        return decade
     amount = _amount_behind(match)
     readings = _with_kelvin(match, readings)
     start, dimension, unit = match.start("number"), amount.dimension, amount.unit
@@ -339,6 +336,16 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
     return StatedValue(
         (start, amount.end), in_base_unit, dimension, unit=unit, bare=bare, digits=match["number"]
     )
+
+
+def _decade(match: re.Match[str]) -> StatedValue | None:
+    """Return the decade that a number states, as in "the 1990s"; None if it states none."""
+    place = match.span("number")
+    decade = None if match["sign"] or match["currency"] else decade_at(match.string, *place)
+    if decade is None:
+        return None
+    span = (decade.start, decade.end)
+    return StatedValue(span, decade.years, DECADE, bare=decade.years, digits=match["number"])
 
 
 def _with_kelvin(match: re.Match[str], readings: frozenset[float]) -> frozenset[float]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _STYLED = re.compile(
     r"(?:^|;)\s*(?:vertical-align\s*:\s*(?:super|sub)\b|list-style(?:-type)?\s*:"
     r"|white-space\s*:\s*(?:pre|break-spaces)"
-    r"|display\s*:\s*(?:table-row|block|list-item|(?:inline-)?(?:flex|grid))\b)",
+    r"|display\s*:\s*(?:table-row|block|list-item)\b)",
     re.IGNORECASE,
 )
 # Declarations in a style attribute that change how text is read.
@@ -60,13 +60,12 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: Sheets) -
                 node.attrs["type"] = kind
         if _PREFORMATTED.search(declarations):
             _keep_lines(page, node)
-        if _BOXES.search(declarations):
-            _part_boxes(node)
         if _ROW.search(declarations):
             node.attrs["data-row"] = ""
         elif node.tag in _INLINE and _BLOCK.search(declarations):
             _set_apart(page, node, declarations)
-    for node in body.css(_BOXES_BY_CLASS):
+    boxes = [node for node, _ in declared(body, sheets, _BOXES)]
+    for node in [*boxes, *body.css(_BOXES_BY_CLASS)]:
         _part_boxes(node)
     # inner rows first: an outer row replaces the elements inside it with text
     for node in reversed(body.css("[role=row],[data-row]")):

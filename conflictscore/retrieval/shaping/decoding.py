@@ -117,9 +117,9 @@ def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> De
     A byte order mark determines the encoding. Without one, UTF-16 is recognised in texts that
     mostly consist of ASCII characters, since each of them has a zero byte. Otherwise UTF-8 is used
     if there are non-ASCII bytes and all of them are valid UTF-8, even if another encoding is
-    declared. If the bytes are not valid UTF-8, the encoding that the server declares is tried, and then
-    the encoding that the page declares. If neither fits, slightly damaged text is accepted, or the
-    encoding is guessed.
+    declared. If the bytes are not valid UTF-8, the encoding that the server declares is tried, and
+    then the encoding that the page declares. If neither fits, slightly damaged text is accepted, or
+    the encoding is guessed.
     Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
