@@ -26,6 +26,23 @@ MONTHS: Mapping[str, int] = {
     for name in names.split()
 }
 
+# With IGNORECASE, a pattern matches these letters like the usual ones, but ``lower`` does not
+# convert them: "APR\u0130L" would be a month that no table has. Each is replaced by a single
+# letter, so that offsets stay the same.
+USUAL_LETTERS = str.maketrans(
+    {
+        "\u0130": "I",  # Capital i with a dot.
+        "\u0131": "i",  # Small i without a dot.
+        "\u017f": "s",  # Long s.
+        "\u1c80": "\u0432",  # Rounded Cyrillic letters.
+        "\u1c81": "\u0434",
+        "\u1c82": "\u043e",
+        "\u1c83": "\u0441",
+        "\u1c84": "\u0442",
+        "\u1c85": "\u0442",
+        "\u1c86": "\u044a",
+    }
+)
 # Centuries that a decade in two digits, such as "the 90s", may belong to.
 _CENTURIES = (1800, 1900, 2000)
 _NUMBER = re.compile(r"(?:1\d|20)\d0|[1-9]0")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
-from conflictscore.calendar_words import MONTHS, decade_at
+from conflictscore.calendar_words import MONTHS, USUAL_LETTERS, decade_at
 from conflictscore.number_words import NUMBER_WORD, NUMBER_WORDS, number_of
 from conflictscore.units import MAGNITUDES, SHORT_MAGNITUDES, UNITS
 
@@ -32,23 +32,6 @@ _UNIT_WORD = re.compile(r"(?!(?<=\d\d\d0)s\b)[^\W\d_]+[²³]?|[€$£¥%円°]")
 # Words that mean a temperature even without a number before them, such as German "Grad".
 _DEGREES = frozenset(("°", "degree", "degrees", "celsius", "fahrenheit", "grad"))
 
-# With IGNORECASE, a pattern matches these letters like the usual ones, but ``lower`` does not
-# convert them: "APR\u0130L" would be a month that no table has. Each is replaced by a single
-# letter, so that offsets stay the same.
-_USUAL_LETTERS = str.maketrans(
-    {
-        "\u0130": "I",  # Capital i with a dot.
-        "\u0131": "i",  # Small i without a dot.
-        "\u017f": "s",  # Long s.
-        "\u1c80": "\u0432",  # Rounded Cyrillic letters.
-        "\u1c81": "\u0434",
-        "\u1c82": "\u043e",
-        "\u1c83": "\u0441",
-        "\u1c84": "\u0442",
-        "\u1c85": "\u0442",
-        "\u1c86": "\u044a",
-    }
-)
 _MONTH = "|".join(sorted(map(re.escape, MONTHS), key=len, reverse=True))
 # Dates such as "3 May 1931", "May 3rd, 1931", "1931-05-03", "May 1931", "1931年5月3日", "3.5.1931"
 # and "31/12/1931". In figures, dots mean that the day comes first; with slashes, either may.
@@ -233,7 +216,7 @@ def dimensions_in(text: str) -> frozenset[str]:
 def all_values_in(text: str) -> tuple[StatedValue, ...]:
     """Return the values of a text of any length, in order."""
     if not text.isascii():
-        text = text.translate(_USUAL_LETTERS)
+        text = text.translate(USUAL_LETTERS)
     dates = [*_dates(text)]
     stated_values, end = list[StatedValue](), 0
     for each in sorted([*dates, *_numbers(text)], key=lambda each: (each.span[0], -each.span[1])):
@@ -294,7 +277,8 @@ def _numbers(text: str) -> Iterator[StatedValue]:
     """Yield the numbers written in digits, then the numbers written in words."""
     is_long = len(text) > _LONG_CHARS
     for match in _near_digits(text) if is_long else _NUMBER.finditer(text):
-        yield _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
+        number = _number(match, _readings(match["number"]), is_negative=bool(match["sign"]))
+        yield _decade(match) or number
     end = 0
     for letters in _LETTERS.finditer(text):
         if letters.start() < end or letters[0].lower() not in NUMBER_WORDS:
@@ -314,8 +298,6 @@ def _number(match: re.Match[str], readings: frozenset[float], *, is_negative: bo
 
     Temperatures are converted to degrees Celsius.
     """
-    if decade := _decade(match):
-        return decade
     amount = _amount_behind(match)
     readings = _with_kelvin(match, readings)
     start, dimension, unit = match.start("number"), amount.dimension, amount.unit

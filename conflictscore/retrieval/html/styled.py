@@ -64,9 +64,7 @@ def apply_styles(page: "LexborHTMLParser", body: "LexborNode", sheets: Sheets) -
             node.attrs["data-row"] = ""
         elif node.tag in _INLINE and _BLOCK.search(declarations):
             _set_apart(page, node, declarations)
-    boxes = [node for node, _ in declared(body, sheets, _BOXES)]
-    for node in [*boxes, *body.css(_BOXES_BY_CLASS)]:
-        _part_boxes(node)
+    _part_boxes(body, sheets)
     # inner rows first: an outer row replaces the elements inside it with text
     for node in reversed(body.css("[role=row],[data-row]")):
         _join_cells(page, node)
@@ -79,15 +77,16 @@ def _set_apart(page: "LexborHTMLParser", node: "LexborNode", declarations: str) 
         node.insert_after(page.create_node("br"))
 
 
-def _part_boxes(container: "LexborNode") -> None:
+def _part_boxes(body: "LexborNode", sheets: Sheets) -> None:
     """Put a space between elements that a flexible box or a grid draws apart from each other.
 
     Single characters side by side are the letters of a word that a style draws one by one.
     """
-    parts = list(container.iter())
-    for before, node in pairwise(parts):
-        if max(len(part.text().strip()) for part in (before, node)) > 1:
-            node.insert_before(" ")
+    boxes = [node for node, _ in declared(body, sheets, _BOXES)]
+    for box in [*boxes, *body.css(_BOXES_BY_CLASS)]:
+        for before, node in pairwise(list(box.iter())):
+            if max(len(part.text().strip()) for part in (before, node)) > 1:
+                node.insert_before(" ")
 
 
 def _keep_lines(page: "LexborHTMLParser", node: "LexborNode") -> None:
