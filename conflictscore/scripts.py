@@ -15,10 +15,10 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese characters.
 )
 """Scripts without spaces between words, as ranges for a character set in a regular expression."""
-_HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
+HANGUL = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The Korean script. Korean has spaces between words, but attaches particles to them."""
 # Text without spaces between words, which is compared by its characters.
-_RUN = re.compile(rf"[{UNSPACED}{_HANGUL}]+")
+_RUN = re.compile(rf"[{UNSPACED}{HANGUL}]+")
 WORD_CHARACTER = (
     r"[\w\u0610-\u061a\u064b-\u065f\u0670\u0591-\u05bd\u05bf\u05c1\u05c2\u0730-\u074a"
     r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0f39\u0f71-\u0f84\u0f90-\u0fbc\u1a17-\u1a1b]"

@@ -15,7 +15,15 @@ from typing import NamedTuple
 from conflictscore.prompts import material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.retrieval.token_windows import MARK
-from conflictscore.scripts import Folded, folded, term_sets, terms_in
+from conflictscore.scripts import (
+    HANGUL,
+    UNSPACED,
+    WORD_CHARACTER,
+    Folded,
+    folded,
+    term_sets,
+    terms_in,
+)
 from conflictscore.sentences import sentence_starts
 
 LONGEST_PASSAGE = 400
@@ -34,14 +42,23 @@ _SQUEEZABLE = re.compile(
     r"(?P<hyphen>(?<=[^\W\d_])-(?:[ \t]{0,8}\r?\n[ \t]{0,40})?(?=[^\W\d_]))"
     r"|(?P<blank>\s++)|[^\s-]++|-"
 )
+# A place between two characters of a word. An underscore is Markdown's emphasis. Scripts without
+# spaces do not mark where a word ends, and Korean attaches particles to words.
+_INSIDE_WORD = re.compile(
+    rf"(?<![_{UNSPACED}{HANGUL}])(?<={WORD_CHARACTER})(?![_{UNSPACED}{HANGUL}]){WORD_CHARACTER}"
+)
+_MOST_TRIED = 1_000
+"""A quotation is not found if it first occurs within longer words this many times, as only a few
+letters do. The limit keeps the time linear in a hostile text, and was chosen by hand."""
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Return the spans where a quotation occurs in a text; empty if it does not occur.
 
-    White space, case, quotation marks, and hyphens between letters are ignored, since a hyphen at
-    the end of a line may belong to the word or only divide it. A quotation with omissions (``…``,
-    ``...`` or ``[…]``) occurs if all its parts occur in order. Each part then has its own span.
+    A quotation consists of whole words: "art" does not occur in "party". White space, case,
+    quotation marks, and hyphens between letters are ignored, since a hyphen at the end of a line
+    may belong to the word or only divide it. A quotation with omissions (``…``, ``...`` or ``[…]``)
+    occurs if all its parts occur in order. Each part then has its own span.
     """
     whole = quote.strip(_ENDS)
     if not whole:
@@ -55,11 +72,19 @@ def _in_order(parts: list[str], text: str) -> tuple[Span, ...]:
     """Return the spans of all parts if they occur in this order; otherwise, an empty tuple."""
     squeezed_text, spans, place = _squeezed(text), list[Span](), 0
     for quote in filter(None, (_squeezed(part).text.strip() for part in parts)):
-        start = squeezed_text.text.find(quote, place)
-        if start < 0:
+        for _ in range(_MOST_TRIED):
+            start = squeezed_text.text.find(quote, place)
+            if start < 0:
+                return ()
+            end = start + len(quote)
+            span = squeezed_text.starts[start], squeezed_text.ends[end - 1]
+            if not any(_INSIDE_WORD.match(text, edge) for edge in span):
+                break
+            place = start + 1
+        else:
             return ()
-        place = start + len(quote)
-        spans.append((squeezed_text.starts[start], squeezed_text.ends[place - 1]))
+        place = end
+        spans.append(span)
     return tuple(spans)
 
 

@@ -85,4 +85,4 @@ def test_a_long_quotation_reason_or_source_is_cut_where_room_ends() -> None:
         return conflict_details(evidence, [document], PROMPTS)
 
     assert f'"{text[:400]}"' in told(text[:400])
-    assert f'"{text[:400].rstrip()} …"' in told(text[:420]).replace("  …", " …")
+    assert f'"{text[:400].rstrip()} …"' in told(text[:421]).replace("  …", " …")

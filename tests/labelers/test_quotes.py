@@ -22,6 +22,25 @@ def test_a_quotation_that_holds_dots_is_found_as_it_is() -> None:
     assert text[start:end] == "lamp ... was"
 
 
+@pytest.mark.parametrize(
+    ("quote", "text", "quoted"),
+    [
+        ("art", "The party was late. Art was not shown.", ["Art"]),
+        ("art", "The party showed artists.", []),
+        ("lit ... 1871", "It was split, lit again, and sold in 18712 or 1871.", ["lit", "1871"]),
+        ("lamp", "The _lamp_ and the lamps.", ["lamp"]),
+        ("known keeper", "A well-known keeper.", ["known keeper"]),
+        ("灯", "灯塔建于一八七四年。", ["灯"]),
+        ("서울", "등대는 서울에 있다.", ["서울"]),
+        ("दीप", "दीपक और दीप", ["दीप"]),
+    ],
+)
+def test_a_quotation_begins_and_ends_with_whole_words(
+    quote: str, text: str, quoted: list[str]
+) -> None:
+    assert [text[start:end] for start, end in quoted_spans(quote, text)] == quoted
+
+
 def test_a_quotation_is_shown_in_the_words_of_the_document() -> None:
     told = "THE LAMP,\n it was said,  was lit in 1871."
     assert passage(FILLER + told, snippet="the lamp ... was LIT") == "THE LAMP […] was lit"
