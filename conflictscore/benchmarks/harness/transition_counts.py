@@ -99,26 +99,26 @@ def _all_pairs(
     methods: Sequence[str],
     measures: Sequence[Measure],
     compare: Sequence[tuple[str, str]],
-) -> tuple[list[Paired], list[Paired]]:
+) -> tuple[list[Paired], ...]:
     """Compare methods with the baseline and in other pairs; adjust all p-values together.
 
-    A pair that is named twice is tested once. Otherwise, Holm's adjustment would count the same
-    test twice.
+    A pair that is named twice, in either order, is tested once. Otherwise, Holm's adjustment would
+    count the same test twice.
     """
     baseline_pairs = [
         paired_figures(question_results, method, measure)
         for method in _paired_with_baseline(methods)
         for measure in measures
     ]
-    tested = {(pair.method, pair.against) for pair in baseline_pairs}
+    tested = {frozenset((pair.method, pair.against)) for pair in baseline_pairs}
+    pairs_by_names = {frozenset(pair): pair for pair in reversed(compare)}
     other_pairs = [
         paired_figures(question_results, method, measure, against)
-        for method, against in dict.fromkeys(compare)
-        if {method, against} <= {*methods} and (method, against) not in tested
+        for names, (method, against) in reversed(pairs_by_names.items())
+        if names <= {*methods} and names not in tested
         for measure in measures
     ]
-    baseline_pairs, other_pairs = _adjusted(baseline_pairs, other_pairs)
-    return baseline_pairs, other_pairs
+    return _adjusted(baseline_pairs, other_pairs)
 
 
 def _coverages(question_results: Sequence[QuestionResult]) -> Iterator[float]:
@@ -147,7 +147,7 @@ def _scores(
             )
 
 
-def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
+def _adjusted(*families: Sequence[Paired]) -> tuple[list[Paired], ...]:
     """Return the same pairs, with p-values Holm-adjusted across all pairs."""
     pairs_with_p = [pair for pairs in families for pair in pairs if pair.p_value is not None]
     holm_values = iter(holm([pair.p_value for pair in pairs_with_p if pair.p_value is not None]))
@@ -157,7 +157,7 @@ def _adjusted(*families: Sequence[Paired]) -> list[list[Paired]]:
             return pair
         return pair.model_copy(update={"p_holm": next(holm_values)})
 
-    return [[with_holm(pair) for pair in pairs] for pairs in families]
+    return tuple([with_holm(pair) for pair in pairs] for pairs in families)
 
 
 def _ended(question_result: QuestionResult, method: str) -> bool:
