@@ -3,7 +3,7 @@
 The prompts follow Tables 11 to 16 of the ACL submission; Table 16 is Table 17 in arXiv v1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from conflictscore.answering.answer_replies import (
 )
 from conflictscore.answering.conversation import conversation_of, read_after
 from conflictscore.answering.evidence_text import conflict_details
+from conflictscore.loop.examining import how_it_ended
 from conflictscore.loop.inputs import LETTERS
 from conflictscore.loop.state import (
     Answerer,
@@ -163,14 +164,16 @@ async def ask_with_documents(
 
     Returns:
         The value that ``read`` returns for the reply, and notes on documents that were cut, such as
-        "to STEP, document 1 was cut".
+        "to STEP, document 1 was cut". If the reply may be incomplete, a note says so.
     """
     all_fields = {"question": material(state["question"]), **fields}
     reader, render = context.reader(meter), partial(context.prompts.render, template, **all_fields)
     prompt, fit = _with_documents(
         render, state["question"], documents_of(state), reader, (), reply_tokens
     )
-    return await reader.ask(prompt, read, reply_tokens), cut_notes(fit, step)
+    endings = list[str]()
+    value = await reader.ask(prompt, read, reply_tokens, on_early_ending=endings.append)
+    return value, [*cut_notes(fit, step), *ending_notes(endings, step)]
 
 
 def _with_documents(
@@ -276,6 +279,18 @@ class Reconsideration:
         reader = Reader(model, prompts, meter)
         answer = await _answered(reader, prompt, options_to_weigh, read, self.history, parameters)
         return answer, cut_notes(fit, "answer again")
+
+
+def ending_notes(endings: Iterable[str | None], step: str) -> list[str]:
+    """Return notes on replies that may be incomplete.
+
+    ``endings`` says how each reply ended; None for a complete reply.
+    """
+    return [
+        f"to {step}, the model sent a reply that may be incomplete: it ended {how_it_ended(ending)}"
+        for ending in endings
+        if ending
+    ]
 
 
 def cut_notes(fit: Fitted, step: str) -> list[str]:

@@ -64,9 +64,13 @@ def whole_percent(share: float) -> str:
 
 def unfinished(ending: str) -> Gap:
     """Return the gap for an answer that the model did not complete."""
-    how = _ENDINGS.get(ending, f"with “{ending}”")
-    note = f"the answer may be incomplete: it ended {how}"
+    note = f"the answer may be incomplete: it ended {how_it_ended(ending)}"
     return Gap(kind=GapKind.UNFINISHED_ANSWER, note=note)
+
+
+def how_it_ended(ending: str) -> str:
+    """Return a phrase about the ending of a reply that may be incomplete."""
+    return _ENDINGS.get(ending, f"with “{ending}”")
 
 
 def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadDocument:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from conflictscore.answering.answer_replies import read_text
-from conflictscore.answering.answerer import REPLY_TOKENS
+from conflictscore.answering.answerer import REPLY_TOKENS, ending_notes
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.benchmarks.wikicontradict.data import AGREEING
@@ -19,15 +19,17 @@ _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conf
 
 
 async def _from_none(asker: Asker, request: Asked) -> dict[str, Any]:
-    meter, prompts = UsageMeter(), asker.context.prompts
+    meter, prompts, endings = UsageMeter(), asker.context.prompts, list[str]()
     text = await asker.context.generator.ask(
         prompts.render(_UNAIDED, question=material_line(request.question.question)),
         read_text,
         prompts=prompts,
         meter=meter,
         max_tokens=REPLY_TOKENS,
+        on_early_ending=endings.append,
     )
-    return {"answer": Answer(text=text).to_json(), "notes": []}
+    notes = ending_notes(endings, "answer")
+    return {"answer": Answer(text=text).to_json(), "notes": notes}
 
 
 async def _from_first(asker: Asker, request: Asked) -> dict[str, Any]:

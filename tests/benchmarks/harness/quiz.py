@@ -79,7 +79,7 @@ class Quiz(TypedWorld):
     """The year of the regenerated answer, by lamp."""
     kinds: dict[int, str] = field(default_factory=dict)
     """The type of conflict that it names, by lamp; otherwise ``outdated``."""
-    failing: dict[tuple[str, int], Fault | str] = field(default_factory=dict)
+    failing: dict[tuple[str, int], Fault | Reply | str] = field(default_factory=dict)
     """The reply to send instead, by step and lamp."""
     by_lamp: Counter[tuple[str, int]] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -19,7 +19,7 @@ from conflictscore.benchmarks.harness.transcript_files import read_transcript, s
 from conflictscore.errors import InputError
 from tests.benchmarks.harness.dry import named
 from tests.benchmarks.harness.quiz import RIGHT, WRONG, Quiz, lamps, run_quiz, told
-from tests.fakes.openai_server import Fault, OpenAIServer
+from tests.fakes.openai_server import Fault, OpenAIServer, Reply
 
 OUTDATED, MISINFORMATION = ConflictType.OUTDATED, ConflictType.MISINFORMATION
 STRATEGIES = ("rag", "pipeline", "taxonomy-aware", "oracle")
@@ -129,6 +129,31 @@ class TestDebate:
         [summed, *_] = [p for p in quiz.prompts["generate"] if "Sum up the discussion" in p]
         assert summed.count("<document ") == 3
         assert "The keeper of lamp 0" not in summed, "only what the readers said is summed up"
+
+
+class TestUnfinished:
+    async def test_an_answer_that_does_not_say_how_it_ended_gets_a_note(
+        self, tmp_path: Path
+    ) -> None:
+        said = {
+            "generate": told(0, WRONG),
+            "unaided": "I do not know when it was lit.",
+            "regenerate": told(0, RIGHT),
+            "cite": f"{told(0, WRONG)} [1]",
+            "typed cite": f"{told(0, RIGHT)} [2]",
+            "sum up": told(0, RIGHT),
+        }
+        failing: dict[tuple[str, int], Fault | Reply | str] = {
+            (step, 0): Reply(text, finish_reason="") for step, text in said.items()
+        }
+        names = ("rag", "control-rag", "resample", "placebo", "oracle", "madam-rag")
+        run = await run_quiz(tmp_path / "run", Quiz(failing=failing), free(1), methods=names)
+        assert all(text_of(run, name) for name in names)
+        for name in ("loop", *names[1:]):
+            notes = value_of(tmp_path / "run", name)["notes"]
+            incomplete = [note for note in notes if "may be incomplete" in note]
+            assert incomplete, name
+            assert all(note.endswith("without a finish reason") for note in incomplete)
 
 
 class TestRefused:

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from conflictscore.benchmarks.harness.definition import Benchmark
+from conflictscore.benchmarks.harness.store import RunStore
 from conflictscore.benchmarks.wikicontradict.benchmark import (
     MEASURES,
     rating_tables,
@@ -106,6 +107,25 @@ async def test_the_five_prompts_are_methods_and_one_rating_is_two_measures(
     }
     verdict = result.methods["rag"].verdicts["correct"]
     assert verdict.explanation == "partially correct: So."
+
+
+class Unfinished(Lamp):
+    """Does not say how its answer without documents ended."""
+
+    def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+        said = super().__call__(request)
+        if isinstance(said, str) and said == TEMPLATES["no-documents"]:
+            return Reply(said, finish_reason="")
+        return said
+
+
+async def test_an_answer_without_documents_that_may_be_incomplete_gets_a_note(
+    lamps: Benchmark, tmp_path: Path
+) -> None:
+    await run_quiz(tmp_path / "run", Unfinished(), lamps, methods=("rag", "no-documents"))
+    values = {each.step: each.value or {} for each in RunStore.read(tmp_path / "run").records()}
+    [note] = values["no-documents"]["notes"]
+    assert "may be incomplete: it ended without a finish reason" in note
 
 
 FURTHER = ("swapped-order", "asked-conflict", "agreeing-pair", "asked-agreeing")

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from conflictscore.answering.answer_replies import read_text
-from conflictscore.answering.answerer import REPLY_TOKENS, ask_with_documents
+from conflictscore.answering.answerer import REPLY_TOKENS, ask_with_documents, ending_notes
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.graph.self_correction import (
     AnsweringGraph,
@@ -68,7 +68,8 @@ class Asker:
         if self.reply_tokens is not None and method is Method.RAG and not question.options:
             return await self.write("free_form_rag", question, documents)
         state = await self.run(_answering(method), graph_input(question, documents))
-        return {"answer": state["draft"], "notes": state["notes"]}
+        notes = [*state["notes"], *ending_notes([state["draft"].get("early_ending")], "answer")]
+        return {"answer": state["draft"], "notes": notes}
 
     async def write(
         self, template: str, question: Question, documents: Sequence[Document]

@@ -8,7 +8,7 @@ answer. If ``regenerated-rag`` gains more than the controls, the difference is d
 from dataclasses import replace
 from typing import Any
 
-from conflictscore.answering.answerer import Reconsideration
+from conflictscore.answering.answerer import Reconsideration, ending_notes
 from conflictscore.benchmarks.harness.methods.asker import Asker
 from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMethod
 from conflictscore.correcting.anew import claims_by_choice
@@ -62,6 +62,7 @@ async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]
         weighed=context.option_probabilities,
     )
     answer, notes = await reconsideration.ask(context.generator, context.prompts, UsageMeter())
+    notes += ending_notes([answer.early_ending], "answer again")
     return {"answer": answer.to_json(), "notes": notes}
 
 
