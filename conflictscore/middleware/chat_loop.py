@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
@@ -185,7 +186,8 @@ class ChatLoop:
     def _unscored(
         self, reply: AIMessage, gap: Gap, question: str, cause: BaseException | None = None
     ) -> AIMessage:
-        run = Run(question=question, asked=question)
+        run_id = self.context.run_id or uuid4().hex
+        run = Run(question=question, asked=question, run_id=run_id)
         run = run.unchecked(str(reply.text), gap.note, gap.kind)
         _log.warning("the reply was not checked: %s", gap.note)
         # the message's own usage already includes the cost of the reply

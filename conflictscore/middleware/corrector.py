@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Unpack, cast
+from uuid import uuid4
 
 from langchain_core.language_models import BaseChatModel
 
@@ -216,7 +217,8 @@ def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInpu
             )
         if isinstance(row["answer"], str) and not row["answer"].strip():
             note = f"row {number}: the answer is empty, so it has no score"
-            starts.append(Run().unchecked(row["answer"], note, GapKind.EMPTY_ANSWER))
+            run = Run(run_id=uuid4().hex)
+            starts.append(run.unchecked(row["answer"], note, GapKind.EMPTY_ANSWER))
             continue
         try:
             starts.append(correction_input(row["answer"], row["documents"], row.get("question")))

@@ -430,6 +430,7 @@ async def test_an_answer_that_cannot_be_scored_is_left_with_a_note(
     assert noted.startswith(f"not scored: {note}")
     assert reply.text == said
     assert (run["first_answer"], run["flipped"], run["report"]) == (said, False, None)
+    assert len(run["run_id"]) == 32
     assert len(bare.requests) == 1
 
 

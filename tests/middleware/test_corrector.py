@@ -111,6 +111,7 @@ def test_a_batch_refuses_rows_of_which_too_little_was_checked(server: OpenAIServ
     allowed = correct_batch(rows, require="partly", **options(server))
 
     assert [run.checked for run in allowed] == ["fully", "partly", "no", "partly"]
+    assert len({run.run_id for run in allowed} - {None}) == 4
     refused = r"row 2: .*single.*rows refused too: 4$"
     with pytest.raises(UncheckedAnswerError, match=refused) as error:
         correct_batch(rows, require="fully", **options(server))
