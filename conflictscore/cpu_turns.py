@@ -11,9 +11,10 @@ from typing import TypeVar
 
 Out = TypeVar("Out")
 
-# A thread sleeps four times as long as it had to wait for this process's other threads, so a busy
-# event loop gets five sixths of the time. A thread sleeps at most two seconds, and at most eight
-# times as long as it has computed.
+# A thread sleeps four times as long as it had to wait for this process's other threads. It computes
+# about as long as it waits, so a busy event loop gets five sixths of the time. A thread sleeps at
+# most two seconds, and at most eight times as long as it has computed. The numbers were chosen by
+# hand.
 _REST, _MOST_REST, _LONGEST_REST_S = 4.0, 8.0, 2.0
 
 

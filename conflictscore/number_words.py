@@ -45,7 +45,7 @@ _ROUND = {
     "quarante cuarenta quaranta quarenta": 40,
     "cinquante cincuenta cinquanta cinquenta": 50,
     "soixante sesenta sessanta sessenta": 60,
-    "hundert honderd": 100,
+    "hundred hundert honderd": 100,
 }
 _COUNTED: Mapping[str, float] = {
     **{word: float(number) for number, word in enumerate(_ONES, start=1)},
@@ -74,7 +74,6 @@ _COUNTED: Mapping[str, float] = {
         for number, word in zip(_OF_TENS, tens, strict=True)
     },
 }
-_COUNTED = {**_COUNTED, "hundred": 100.0}
 _ENGLISH_TENS = "|".join(_TENS)
 _SMALL = (
     rf"(?:(?:{_ENGLISH_TENS})[- ](?:{'|'.join(_ONES)})"

@@ -167,8 +167,8 @@ def sentence_starts(text: str) -> list[int]:
 
 
 def _end_of(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
-    return found.end() if found else start
+    match = pattern.match(text, start)
+    return match.end() if match else start
 
 
 def _is_within(text: str, start: int, match: re.Match[str], rest: str) -> bool:

@@ -222,11 +222,11 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
     Raises:
         ProviderError: The deadline has passed.
     """
-    known = _deadline.get()
-    if known is None:
+    end_and_budget = _deadline.get()
+    if end_and_budget is None:
         yield
         return
-    ends, budget = known
+    ends, budget = end_and_budget
     late = f"{who} timed out: the run may take {budget:g} s"
     if (left := ends - time.monotonic()) <= 0:
         raise ProviderError(late, provider=who, failure=FailureKind.TIMED_OUT)

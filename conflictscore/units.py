@@ -101,7 +101,8 @@ _LISTED: Mapping[str, tuple[str, float]] = {
 }
 UNITS: Mapping[str, tuple[str, float]] = {
     **_LISTED,
-    # add plurals that only append a letter
+    # Add plurals that only append a letter. Names with fewer than four letters are abbreviations.
+    # For names with other endings, any plural is listed above.
     **{f"{name}s": unit for name, unit in _LISTED.items() if len(name) > 3 and name[-1] in "eorm"},
 }
 """The dimension of each unit, and the factor from the unit to the base unit of the dimension."""

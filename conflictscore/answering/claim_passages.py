@@ -52,6 +52,7 @@ def text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> 
     if part.kind == "value":
         value = said_by(text)
         return plain_text(value) if len(words_in(value)) >= _WORDS_OF_A_VALUE else ""
+    # Markdown treats HTML as code, but its text is prose
     if part.kind != "code" or text.lstrip().startswith("<"):
         return without_remarks(plain_text(_ORDER.sub("", text)), asked)
     lines = text.removeprefix("```").removesuffix("```").splitlines()

@@ -29,6 +29,8 @@ _NUMBER = (
 )
 # Each of the following lists has one pattern per kind of bound, in the order of ``BOUNDS``.
 _PHRASES = ["|".join(map(re.escape, phrases)) for phrases in BOUNDS]
+# Phrases that may also follow their number ("50 or more", "50 at most"). If a kind of bound has no
+# such phrase, its pattern is ``(?!)``, which matches nothing.
 _ENDING = [
     "|".join(re.escape(each) for each in phrases if each.startswith(("or ", "at "))) or "(?!)"
     for phrases in BOUNDS
@@ -168,6 +170,7 @@ def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
     if stated.dimension is None:
         written = text[slice(*stated.span)]
         is_plain = not (any(map(str.isdigit, written)) and any(map(str.isalpha, written)))
+        # a plain number has no sign, magnitude or unit; claim_coverage looks for the number itself
         if stated.bare and min(stated.bare) >= 0 and is_plain:
             return True
     elif stated.unit.casefold() in FUNCTION_WORDS:  # in "in 1871 an engineer", "an" is not a unit

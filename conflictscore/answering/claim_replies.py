@@ -169,6 +169,7 @@ def folded(text: str) -> str:
 def _after_heading(reply: str) -> tuple[str, bool]:
     rows = reply.splitlines()
     for number, row in enumerate(rows):
+        # `"claims": [` is not a heading but the beginning of JSON, which is read as a whole
         if not row.rstrip().endswith(("[", "{")) and (heading := _HEADING.match(row.strip())):
             return "\n".join([heading["first"] or "", *rows[number + 1 :]]), True
     for number, row in enumerate(rows[:_LEAD_LINES]):

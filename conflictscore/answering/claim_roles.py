@@ -109,6 +109,7 @@ def _tokens(text: str) -> tuple[_Token, ...]:
 
 def _has_object_first(tokens: Sequence[_Token]) -> bool:
     """Return whether a German text begins with an object: "Den Hund biss die Katze"."""
+    # one word may precede the article, as in "Nur den Hund biss die Katze"
     return any(token.word in _OF_OBJECTS for token in tokens[:2])
 
 

@@ -75,7 +75,8 @@ def says_something(
     if is_question or is_label(answer, part):
         states = _PRESUMING.match(text) if is_question else _is_stating(text)
         return len(loose) > (0 if states else MOST_OF_A_LABEL)
-    if text.rstrip().endswith(":"):  # a colon introduces the text that follows
+    # a colon introduces the text that follows, and a single missing word may be reworded
+    if text.rstrip().endswith(":"):
         return len(loose) > 1
     if len(loose) > _LOOSE_SHARE * len(own.words) or _has_own_clause(text, loose):
         return True

@@ -84,8 +84,8 @@ _NUMBER_WORDS |= {
     if number_of(word) < 100 and fold(word) not in {*_NUMBER_WORDS, *FUNCTION_WORDS}
 }
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
-_ALSO_PLACES = frozenset(("one", "first", "second", "once"))
-"""Number words that often have a different meaning."""
+_OFTEN_NO_NUMBER = frozenset(("one", "first", "second", "once"))
+"""Number words that often have a different meaning, as in "one of them" and "at first"."""
 _MANY_CAPITALS = 0.4
 """Largest share of capitalised words at which capitals mark names; German texts have more. Chosen
 by hand."""
@@ -138,7 +138,7 @@ def telling_words(text: str) -> Iterator[str]:
     Negations and the words of numbers are not among them.
     """
     for term in terms_in(_NUMBER.sub(" ", text)):
-        is_number = term in _NUMBER_WORDS and term not in _ALSO_PLACES
+        is_number = term in _NUMBER_WORDS and term not in _OFTEN_NO_NUMBER
         # single letters say little: they are initials, options or units
         if len(term) > 1 and not is_number and term not in _UNINFORMATIVE:
             yield stem_of(term)
@@ -157,8 +157,7 @@ def numbers_in(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
     for word in _WORD.findall(closed_up):
-        # "one", "first", "second" and "once" are rarely numbers: "one of them", "at first"
-        if word in _NUMBER_WORDS and word not in _ALSO_PLACES:
+        if word in _NUMBER_WORDS and word not in _OFTEN_NO_NUMBER:
             yield _NUMBER_WORDS[word]
 
 
@@ -183,11 +182,15 @@ def _capitals(text: str) -> Iterator[str]:
 @lru_cache(maxsize=16)  # the same texts are tested again for each claim of an answer
 def tells_names(text: str) -> bool:
     """Return whether capitals mark names in a text; in German, they mark all nouns."""
-    within = [word for word in _within_sentences(text) if fold(word) not in FUNCTION_WORDS]
+    within = [word for word in _words_inside(text) if fold(word) not in FUNCTION_WORDS]
     capitals = sum(word[0].isupper() for word in within)
     return capitals <= _MANY_CAPITALS * len(within) or len(within) < _FEW_TO_JUDGE
 
 
-def _within_sentences(text: str) -> Iterable[str]:
+def _words_inside(text: str) -> Iterable[str]:
+    """Return the words of a text except its first, whose capital marks no name.
+
+    Other sentences begin with a capital too, but they are few among the words.
+    """
     words = [match[0] for match in _WORD.finditer(text)]
     return (word for word in words[1:] if word[0].isalpha())

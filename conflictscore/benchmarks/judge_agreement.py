@@ -18,8 +18,9 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.records import Record
+from conflictscore.threads import at_once
 
 _Count = Annotated[int, Field(ge=0)]
 

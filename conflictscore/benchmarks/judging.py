@@ -12,7 +12,6 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
-from conflictscore.threads import at_once as at_once
 
 _V = TypeVar("_V")
 

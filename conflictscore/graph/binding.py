@@ -42,7 +42,8 @@ _WITHOUT_PARTS = frozenset((str, int, float, bool, type(None)))
 _LAST = "record"
 """The name of the last step of a run."""
 _MOST_RUNS = 128
-"""Number of unfinished runs whose records are held."""
+"""Number of unfinished runs whose records are held, which bounds the memory; chosen by hand. The
+records of any other run are built from its state again, which only takes time."""
 Node = Callable[[RagState, RunRuntime], Coroutine[Any, Any, dict[str, Any]]]
 """An async function of state and runtime that returns a state update."""
 

@@ -41,8 +41,9 @@ AnsweringGraph = CompiledStateGraph[RagState, None, RagInput, RagState]
 ScoringGraph = CompiledStateGraph[RagState, None, ScorerInput, RagState]
 
 _STEPS = 10 + 11 * 20
-"""LangGraph's step limit: 20 rounds of 11 steps, including further searches, plus the steps before
-and after the loop. ``decide`` ends the loop; this limit only guards against bugs in that node."""
+"""LangGraph's step limit: 20 rounds, the largest ``max_rounds``, of 11 steps, including further
+searches, plus the steps before and after the loop. ``decide`` ends the loop; this limit only guards
+against bugs in that node."""
 
 
 def build_self_correction_graph(

@@ -360,6 +360,9 @@ class BatchJudge:
         self, claims: Sequence[Claim], document: Document, tokens: int, *beside: str
     ) -> Batch:
         """Return a batch with the document's parts nearest to the claims and to ``beside``."""
+        # Room for this many verdicts is reserved even if there are fewer claims, so that a document
+        # is cut at the same place in all calls with few claims. The brief form adds the claim that
+        # would otherwise need a separate call.
         verdicts = max(_MOST_CLAIMS + self._is_brief, len(claims))
         room = _REPLY_TOKENS + _VERDICT_TOKENS * verdicts + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)

@@ -16,9 +16,10 @@ from conflictscore.threads import LONG_CHARS, read_in_thread
 from conflictscore.tokens import count_tokens
 
 # Ids from 100 to 549: far more than a call has claims, so that an id that a model makes up seldom
-# belongs to a claim.
+# belongs to a claim. Up to 900 ids would have three digits; the number was chosen by hand.
 _FIRST_ID, _IDS = 100, 450
-# Number of possible ids for each text if there are more than 450 texts.
+# Number of possible ids for each text if there are more than 450 texts. With two, half of the ids
+# stay unused, so a free one is soon found.
 _MORE_IDS = 2
 # Tokens reserved for a claim, so that a document is cut at the same place for all but very long
 # claims, and prompts about it begin in the same way.

@@ -62,6 +62,7 @@ def decide_on(
         try:  # the checkpoint replays invalid decisions too, so read the next decision
             reply = interrupt(request)
         except GraphInterrupt:
+            # the beginning suffices to recognise the decision, which may have any length
             raise InputError(f"{no_decision!r:.100} is not a decision; {_WORDS}") from None
     word, text = decision
     if word == "reject":

@@ -29,7 +29,7 @@ from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
 """Maximum turns to remember; the least recently used turn is dropped first. Otherwise, a turn that
-never ends, such as that of an abandoned agent, would stay in memory.
+never ends, such as that of an abandoned agent, would stay in memory. Chosen by hand.
 """
 
 Result = tuple[ToolCall, ToolMessage]

@@ -39,7 +39,10 @@ _ABOUT_ELSE = re.compile(
 _ABOUT_PROMPT = re.compile(
     r"(?i)context|too long|moderat|flagged|filter|policy|safety|quota|credit|billing|api.?key"
 )
-"""Matches a refusal of one prompt or account, even if its message also mentions JSON or tools."""
+"""Matches a refusal of one prompt or account, even if its message also mentions JSON or tools.
+
+Messages about JSON also contain "token" and "key", so these two words do not count here.
+"""
 _SAYS_NOTHING = re.compile(
     r"(?i)(?:an )?(?:(?:internal|unexpected|unknown|server) )*(?:error|failure)?(?: occurred)?\W?"
     r"|something went wrong\W?"

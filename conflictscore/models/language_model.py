@@ -52,12 +52,11 @@ from conflictscore.threads import in_time
 T = TypeVar("T")
 
 _TOP_LOGPROBS = 20
-"""Maximum number of candidate tokens that OpenAI returns. The probability of a letter that is not
-among them is near zero.
-"""
+"""OpenAI returns at most this many candidate tokens; a letter not among them is improbable."""
 _OPENAI_URL = "https://api.openai.com"
 THINKING_TOKENS = 8192
-"""Tokens that a reasoning model may use in addition to the limit of its reply."""
+"""Tokens that a reasoning model may use in addition to the limit of its reply. Chosen by hand: with
+fewer, more replies are cut off; with more, the context window has less room for documents."""
 
 
 @dataclass(frozen=True)

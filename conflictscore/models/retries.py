@@ -149,7 +149,7 @@ class Retries:
     attempts: int = 5
     """Maximum attempts at a call that fails or times out. A refused call gets at least this many
     attempts, even after ``patience``, since it may have waited in a queue for a long time between
-    attempts.
+    attempts. With five, the waits add up to at most 7.5 seconds if the provider asks for none.
     """
     patience: float = 180.0
     """Seconds after the first attempt during which a refused or timed-out call is retried.

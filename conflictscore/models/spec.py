@@ -38,8 +38,8 @@ _OPENAI_URL = "https://api.openai.com/v1"
 # Tokens assumed if a model's window is unknown. Nearly all models in use have at least as many, and
 # a prompt that is too long for its model would be refused or silently cut.
 _UNKNOWN_WINDOW = 8192
-# Maximum calls in flight to an endpoint. If the endpoint refuses some, the limit is lowered
-# automatically.
+# Maximum calls in flight to an endpoint; chosen by hand. If the endpoint refuses some, the limit is
+# lowered automatically.
 _REMOTE_CALLS = 16
 
 

@@ -73,10 +73,10 @@ class CorpusRetriever(TopKRetriever):
         order = np.argsort(-scores, kind="stable")[:k]
         if len(self.documents) > k:
             order = order[scores[order] > 0]
-        found: list[Retrieved] = []
+        documents: list[Retrieved] = []
         for rank, place in enumerate(order, 1):
             document = self.documents[place]
-            known = {**document.metadata, "title": document.title, "source": document.url}
-            known |= {"rank": rank, "score": float(scores[place]), "provider": "corpus"}
-            found.append(Retrieved(page_content=document.text, metadata=known))
-        return found
+            metadata = {**document.metadata, "title": document.title, "source": document.url}
+            metadata |= {"rank": rank, "score": float(scores[place]), "provider": "corpus"}
+            documents.append(Retrieved(page_content=document.text, metadata=metadata))
+        return documents

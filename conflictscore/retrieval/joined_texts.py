@@ -93,7 +93,8 @@ _BACK = re.compile(
     re.IGNORECASE,
 )
 # Signs at the end of a finished text.
-_ENDS = (*".!?…。।\"”')»]", "\uff01", "\uff1f", "\u2019")
+_SENTENCE_ENDS = (*".!?…。।", "\uff01", "\uff1f")
+_ENDS = (*_SENTENCE_ENDS, *"\"”')»]", "\u2019")
 
 
 def field_of(label: str) -> str | None:
@@ -249,9 +250,8 @@ def _titled(part: str) -> Part:
     """Read the part after a number; the rest of that line may be a title, an address or text."""
     head, _, rest = part.partition("\n")
     head = head.strip().strip("-=*#:_ ").strip()
-    # the first six of _ENDS end a sentence or quotation; a title may end in one of the others, such
-    # as a bracket
-    if rest.strip() and len(head) <= _LEAD and not head.endswith(_ENDS[:6]):
+    # a title may end in a bracket or quotation mark, but not like a sentence
+    if rest.strip() and len(head) <= _LEAD and not head.endswith(_SENTENCE_ENDS):
         read, about = _read(rest)
         fields = _read(head)[1] if _FIELD.match(head) else {}
         if read and (fields or head):

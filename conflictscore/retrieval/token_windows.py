@@ -84,7 +84,10 @@ def cut_windows(
 
 
 def _break_before(place: int, start: int, breaks: Sequence[Sequence[int]]) -> int:
-    """Return the last break in the last quarter before ``place``, or ``place`` if there is none."""
+    """Return the last break in the last quarter before ``place``, or ``place`` if there is none.
+
+    An earlier break would make the window much shorter than it may be.
+    """
     for places in breaks:
         index = bisect_right(places, place) - 1
         if index >= 0 and places[index] > place - (place - start) // 4:

@@ -288,7 +288,8 @@ def _json(text: str) -> object:
         for start in starts:
             with suppress(json.JSONDecodeError):
                 value, end = json.JSONDecoder().raw_decode(text, start)
-                # only a label may precede the JSON, and only a closing remark may follow it
+                # only a label may precede the JSON, and only a closing remark may follow it: a few
+                # sentences, or a quarter of a long text (chosen by hand)
                 if len(text) - (end - start) <= max(200, len(text) // 4):
                     return value
     return None

@@ -1,8 +1,10 @@
 """Stores tables in PostgreSQL, where processes and machines can share them.
 
 All communication with the server runs on an event loop in a separate thread. Callers therefore wait
-only for a limited time, even if the server or the network hangs. For a few seconds after a failure,
-all calls fail at once. Background statements are then retried.
+only for a limited time, even if the server or the network hangs. The synchronous client psycopg
+does not ensure this: its statement timeout does not end a call to a server that has stopped
+answering. For a few seconds after a failure, all calls fail at once. Background statements are then
+retried.
 
 Limits without a stated reason were chosen by hand.
 """

@@ -18,7 +18,7 @@ def connect(path: Path, *, timeout: float = 5.0) -> sqlite3.Connection:
 
     SQLite creates its ``-wal`` and ``-shm`` files with the same mode; existing files lose the
     permissions of other users. ``timeout`` is how many seconds to wait while another process
-    writes.
+    writes; the default is that of Python's ``sqlite3``.
 
     Raises:
         OSError: The file cannot be created.

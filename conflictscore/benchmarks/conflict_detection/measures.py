@@ -20,7 +20,7 @@ from conflictscore.benchmarks.conflict_detection.reliability import Reliability,
 from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.group_bootstrap import Numbers, group_interval, ratio
 from conflictscore.benchmarks.harness.statistics import proportion
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.labelers.protocol import Labeler
 from conflictscore.labelers.table import label_table
@@ -29,7 +29,7 @@ from conflictscore.prompts import material
 from conflictscore.records import Claim, EvidenceLabel, Label, Record, Usage
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.storage.cache import ContentCache
-from conflictscore.threads import each
+from conflictscore.threads import at_once, each
 
 _Count = Annotated[int, Field(ge=0)]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from conflictscore.benchmarks.harness.conflict_types import inline_citations
 from conflictscore.benchmarks.harness.records import Question, Verdict
-from conflictscore.benchmarks.judging import Judge, at_once, read_choice
+from conflictscore.benchmarks.judging import Judge, read_choice
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.loop.inputs import given_documents
 from conflictscore.models.language_model import LanguageModel
@@ -20,6 +20,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import Document
 from conflictscore.sentences import CITATIONS, sentence_ends
+from conflictscore.threads import at_once
 
 GROUNDING_TEMPLATE = "conflicts_grounding"
 

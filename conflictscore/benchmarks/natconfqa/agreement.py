@@ -11,13 +11,14 @@ from conflictscore.benchmarks.harness.figures import Interval, Proportion
 from conflictscore.benchmarks.harness.records import Verdict
 from conflictscore.benchmarks.harness.statistics import mean_interval, proportion
 from conflictscore.benchmarks.judge_agreement import cohen_kappa
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa.judges import Judgement, judge_natconfqa
 from conflictscore.benchmarks.natconfqa.metrics import verdicts_of
 from conflictscore.benchmarks.natconfqa.people import JudgedByPeople
 from conflictscore.records import Record
 from conflictscore.reporting.figure_text import one_line, percent, points
 from conflictscore.reporting.plain_table import Card
+from conflictscore.threads import at_once
 
 _PUBLISHED = {
     "answers recall": 0.6645,

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from itertools import combinations
 
 from conflictscore.benchmarks.harness.records import Verdict
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.natconfqa.data import (
     AnswerPair,
     NatConfQuestion,
@@ -17,6 +17,7 @@ from conflictscore.benchmarks.natconfqa.data import (
 from conflictscore.errors import ContextWindowError, ProviderError
 from conflictscore.prompts import material, material_line
 from conflictscore.records import Record
+from conflictscore.threads import at_once
 
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
 

@@ -36,7 +36,7 @@ from conflictscore.benchmarks.harness.methods.method import Asked, BenchmarkMeth
 from conflictscore.benchmarks.harness.question_sample import question_id
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.json_lines import Cleaned, PublishedRow, Text, read_items
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.benchmarks.reports import ENTRY
 from conflictscore.errors import InputError
 from conflictscore.graph.binding import run_for_sync_caller
@@ -45,6 +45,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material_line
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.storage.private_files import write_whole
+from conflictscore.threads import at_once
 
 _DISAGREEING = frozenset(
     {ConflictType.CONFLICTING_OPINIONS, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
@@ -182,8 +183,8 @@ def _made(
 REPLY_TOKENS = 1024
 """The maximum number of tokens in a report.
 
-Three paragraphs need about half as many. A longer report is cut off, and its last sentence is then
-scored as it is.
+Three paragraphs need about half as many. A report that is cut off here is requested again. If it is
+cut off again, the method has failed on this question.
 """
 
 

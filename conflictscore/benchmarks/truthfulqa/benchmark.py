@@ -18,12 +18,13 @@ from conflictscore.benchmarks.harness.question_sample import (
 )
 from conflictscore.benchmarks.harness.records import Question, Verdict
 from conflictscore.benchmarks.json_lines import PublishedRow, Text, read_items, read_json
-from conflictscore.benchmarks.judging import Judge, at_once
+from conflictscore.benchmarks.judging import Judge
 from conflictscore.errors import InputError
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.threads import at_once
 
 
 def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:

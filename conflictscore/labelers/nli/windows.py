@@ -98,6 +98,7 @@ class CutDocument:
         self._windows = self._cut_to(room)
         if len(self._windows) == 1:
             return
+        # half of the context is for the heading, so a shorter context would hold only a few words
         if room - self._lead >= LEAST_TOKENS and self._lead >= LEAST_TOKENS // 2:
             self._windows = self._cut_to(room - self._lead)
             self._outline = _Outline(self._text)
@@ -265,6 +266,7 @@ def _trimmed(parts: Sequence[str], most: int, vocabulary: Vocabulary) -> str:
     """Join the lines of a window's context, and cut them to at most this many tokens in total."""
     lead = ""
     for parts_left, part in zip(range(len(parts), 0, -1), parts, strict=True):
+        # one token is for the full stop that ends the part
         room = (most - vocabulary.count(lead)) // parts_left - 1
         starts = vocabulary.starts(part)
         if len(starts) > room:

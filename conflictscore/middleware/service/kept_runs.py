@@ -1,4 +1,4 @@
-"""Stores finished runs for later retrieval, limited in number and bytes."""
+"""Stores finished runs for later retrieval. The limits of this module were chosen by hand."""
 
 import json
 import re

@@ -35,7 +35,8 @@ Stage = Literal["search", "answer", "judge", "regeneration"]
 
 
 _RENDERED_CHARS = 50_000
-"""The maximum length of an answer whose Markdown is rendered; longer answers stay plain text."""
+"""The maximum length of an answer whose Markdown is rendered; longer answers stay plain text. The
+limit bounds the time, and was chosen by hand."""
 
 
 class LoopFailure(NamedTuple):

@@ -97,7 +97,7 @@ class _ResponsesBody(_Part):
     input: Annotated[str | list[dict[str, Any]], WrapValidator(_input)]
     instructions: str | None = None
     max_output_tokens: Annotated[int, Field(ge=1)] | None = None
-    metadata: Annotated[dict[str, str], Field(max_length=16)] | None = None
+    metadata: Annotated[dict[str, str], Field(max_length=16)] | None = None  # OpenAI's limit
     parallel_tool_calls: bool | None = None
     prompt_cache_key: str | None = None
     reasoning: _Reasoning | None = None

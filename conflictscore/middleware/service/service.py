@@ -33,12 +33,15 @@ _DIED = "the service ended before the run did"
 """The note on a run whose process was killed."""
 
 _STORING_S = 1.0
-"""How long a reply waits for its run to be stored."""
+"""Seconds that a reply waits for its run to be stored; chosen by hand. A run that takes longer is
+stored after the reply."""
 
 _GRACE_S = 30.0
-"""Seconds after a request's time limit before other processes consider its run abandoned."""
+"""Seconds after a request's time limit before other processes consider its run abandoned; chosen by
+hand. A request that has timed out still has to clean up and store its run."""
 _BODIES = 64
-"""The number of bodies of maximum size that may be received at once."""
+"""The number of bodies of maximum size that may be received at once, which bounds the memory.
+Chosen by hand."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
 
 

@@ -78,7 +78,7 @@ _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # In characters on each side of an element; a price is shorter.
 # At most this many elements of each kind are replaced on a page, to limit the time. Further icons
 # are not read; only a hostile page has as many.
-_SAMPLE = 5_000
+_MOST_ELEMENTS = 5_000
 
 
 def put_formulas_into_words(body: "LexborNode") -> None:
@@ -125,12 +125,12 @@ def put_signs_into_words(body: "LexborNode") -> int:
     """
     for node in body.css("input,textarea,select,progress,meter"):
         _put_control(node)
-    for node in body.css("svg")[:_SAMPLE]:
+    for node in body.css("svg")[:_MOST_ELEMENTS]:
         put_drawing(node)
-    for node in body.css("[role=img][aria-label]:not(img,svg)")[:_SAMPLE]:
+    for node in body.css("[role=img][aria-label]:not(img,svg)")[:_MOST_ELEMENTS]:
         _name_group(node)
     # these elements are frequent, and few of them are icons, so more are examined
-    for node in body.css("i,span,em,b,a,div,td")[: 10 * _SAMPLE]:
+    for node in body.css("i,span,em,b,a,div,td")[: 10 * _MOST_ELEMENTS]:
         if _may_be_icon(node):
             put_icon(node)
     _quote(body)

@@ -45,7 +45,8 @@ LIST_KINDS = {
 }
 """Maps list styles in CSS to the ``type`` attribute of a list."""
 _BLOCKS = "p,div,ul,ol,table,pre,section,article,h1,h2,h3,h4,h5,h6,blockquote,dl"
-# Characters. A row with a longer cell is part of a layout, so its cells stay on separate lines.
+# Characters. A row with a longer cell is part of a layout, so its cells stay on separate lines. In
+# a real table, cells may be longer, since such rows are seldom layouts. Chosen by hand.
 _LONGEST_CELL = 200
 
 

@@ -33,7 +33,7 @@ _SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
 """Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
 set by scripts."""
 _LETTER = re.compile(r"[^\W_]")
-# A text longer than this many characters is not just the label of an icon.
+# A text longer than this many characters is not just the label of an icon. Chosen by hand.
 _SHORT_NAME = 60
 
 

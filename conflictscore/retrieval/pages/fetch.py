@@ -181,12 +181,12 @@ def _checked(address: str, base: httpx2.URL | None = None) -> httpx2.URL:
 
 def _content_type(header: str) -> str:
     # a server may send a type of any length, and the error message quotes it
-    found = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
-    if not _TYPE.fullmatch(found):
+    media_type = re.split("[;,]", header, maxsplit=1)[0].strip().lower()[:60]
+    if not _TYPE.fullmatch(media_type):
         raise UnreadableError("does not state its content type")
-    if found not in _TYPES:
-        raise UnreadableError(f"is {found}")
-    return found
+    if media_type not in _TYPES:
+        raise UnreadableError(f"is {media_type}")
+    return media_type
 
 
 def admitted(address: Address, allowed: Sequence[Network] = ()) -> bool:
@@ -206,12 +206,12 @@ async def _resolve(host: str, port: int, allowed: Sequence[Network] = ()) -> lis
     ``127.1``.
     """
     try:
-        found = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        entries = await in_thread(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     # UnicodeError: not a host name, for example with a label of 64 letters
     except (OSError, UnicodeError):
         raise UnreadableError("has a host name that cannot be found") from None
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-    if not all(admitted(ip_address(one), allowed) for one in addresses):
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+    if not all(admitted(ip_address(address), allowed) for address in addresses):
         raise UnreadableError("is at an address that is not public")
     # at most four, a number chosen by hand: each takes a share of the time to connect
     return addresses[:4]

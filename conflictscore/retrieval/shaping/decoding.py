@@ -216,6 +216,7 @@ def _codec(label: str | None) -> str | None:
         b"a".decode(name, "replace")  # this fails if the codec does not return text
         if name in _NOT_OF_THE_WEB:
             return None
+        # as in browsers: it decodes everything that GBK does, and more characters
         return "gb18030" if name == "gbk" else name
     return None
 
@@ -223,9 +224,7 @@ def _codec(label: str | None) -> str | None:
 def _errors(codec: str) -> str:
     """Return the error handler for a codec.
 
-    Bytes that windows-125x does not define become control characters.
-
-    Browsers decode them in the same way.
+    Bytes that windows-125x does not define become control characters, as in browsers.
     """
     return "c1_controls" if codec.startswith(("cp125", "cp874")) else "strict"
 

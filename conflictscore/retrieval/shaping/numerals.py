@@ -79,6 +79,7 @@ def _hebrew(number: int) -> str:
 
 
 def _enclosed(number: int) -> str:
+    # the circled numbers after 20 are elsewhere in Unicode
     return chr(ord("①") + number - 1) if 0 < number <= 20 else str(number)
 
 

@@ -27,8 +27,8 @@ _ROUNDS = 3  # the maximum number of rounds, as in the paper
 _OPINION_TOKENS = 160
 """The maximum number of tokens of one reader's opinion.
 
-The prompt asks for two sentences, and a longer opinion is cut off. A higher limit would make the
-summaries more expensive, since they read all opinions.
+The prompt asks for two sentences. An opinion that is cut off here is requested again, and then the
+method fails. A higher limit would make the summaries more expensive, since they read all opinions.
 """
 _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
