@@ -126,10 +126,8 @@ async def _searches_for(
     except BudgetError as stop:
         return [_Search(evidence, note=str(stop))]
     except ProviderError as failure:
-        queries, note = (
-            (claim,),
-            f"the claim itself was the query, since none could be written: {failure}",
-        )
+        queries = (claim,)
+        note = f"the claim itself was the query, since no query could be written: {failure}"
     for query in queries:
         try:
             documents, remarks = await find_documents(retriever, query)
