@@ -211,7 +211,7 @@ def merged_tables(question_results: Sequence[QuestionResult]) -> list[Card]:
         return []
     return [
         Card(
-            title="Expected behaviour, outdated and misinformation together as in Table 6",
+            title="Expected behaviour on outdated information and misinformation, as in Table 6",
             columns=("method", "%", "95 % interval", "right", "n"),
             rows=tuple(rows),
         )

@@ -42,23 +42,23 @@ _LOOP_METHODS = {
     "rag": MethodEntry("answers from the documents, without mentioning conflicts", ".loop", LOOP),
     "control-rag": MethodEntry("answers once, with a prompt to watch for conflicts", ".loop"),
     "regenerated-rag": MethodEntry(
-        "rag; if a claim has evidence on both sides, asks again (the paper's method)",
+        "like rag, but asks again if a claim has evidence on both sides (the paper's method)",
         ".loop",
         LOOP,
     ),
     "guarded-rag": MethodEntry(
-        "regenerated-rag, but a changed answer must be accepted by a guard (ours)",
+        "like regenerated-rag, but a guard must accept a changed answer (ours)",
         ".loop",
         LOOP,
     ),
 }
 _CONTROLS = {
     "resample": MethodEntry(
-        "rag; if a claim is disputed, sends the same prompt again: the effect of asking twice",
+        "like rag, but repeats the prompt if a claim is disputed: the effect of asking twice",
         ".controls",
     ),
     "placebo": MethodEntry(
-        "regenerated-rag without the evidence: the effect of its prompt alone", ".controls"
+        "like regenerated-rag, but without evidence: the effect of its prompt alone", ".controls"
     ),
 }
 _OURS = {
@@ -75,12 +75,12 @@ _OURS = {
     "no-documents": MethodEntry("answers the question without documents", _WIKI),
     "first-document": MethodEntry("answers from only the first document", _WIKI),
     "second-document": MethodEntry("answers from only the second document", _WIKI),
-    "swapped-order": MethodEntry("control-rag with the documents in reverse order", _WIKI),
+    "swapped-order": MethodEntry("like control-rag, with the documents in reverse order", _WIKI),
     "asked-conflict": MethodEntry("says whether the documents conflict on the question", _WIKI),
-    "agreeing-pair": MethodEntry("control-rag with two documents that agree", _WIKI),
+    "agreeing-pair": MethodEntry("like control-rag, but with two documents that agree", _WIKI),
     "asked-agreeing": MethodEntry("says whether two agreeing documents conflict", _WIKI),
     "revised-rag": MethodEntry(
-        "rag, with disputed passages corrected in place and checked by a guard (ours)",
+        "like rag, but corrects disputed passages in place, checked by a guard (ours)",
         ".loop",
     ),
     "madam-rag": MethodEntry(
