@@ -51,8 +51,8 @@ _ORDINAL = re.compile(r"^[ \t>*+-]{0,40}(\d{1,9})[.)][ \t]", re.MULTILINE)
 def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -> bool:
     """Apply the parser's list rule, but do not read "12. Mai 1932" as item 12 of a list.
 
-    A number begins a list item only if it belongs to a sequence. Either it is 0 or 1 and a later
-    line begins with the next number, or an earlier line begins with the preceding number.
+    A number begins a list item only if it belongs to a sequence. Either the number is 0 or 1 and a
+    later line begins with the next number, or an earlier line begins with the preceding number.
     """
     start = state.bMarks[line] + state.tShift[line]
     if state.src[start : start + 1].isdigit():

@@ -34,8 +34,8 @@ _MOST_LOST = 0.5
 """Tolerated share of unreadable replies among those counted in :func:`biased`, if both sides
 occur."""
 _FEW_LOST = 0.1
-"""The tolerated share if one side never occurs. This share is smaller, since the lost replies may
-be exactly the replies for the missing side. This share and ``_MOST_LOST`` were chosen, not
+"""The tolerated share if one side never occurs. This share is smaller than ``_MOST_LOST``, since
+the lost replies may be exactly the replies for the missing side. Both shares were chosen, not
 measured.
 """
 

@@ -72,7 +72,7 @@ class Declaration:
         metavar: The placeholder for a value in a command's help.
         accepts: The type for type checkers, if more types are accepted than stored.
         read: A function that converts a value to its stored form, or raises ValueError.
-        allowed: The allowed values in words. By default, they are derived from type and range.
+        allowed: The allowed values in words. By default, the words are derived from type and range.
         shown_default: The default as the guide shows it, if it is not a plain value.
     """
 

@@ -16,8 +16,8 @@ default = 1                  # every document that no entry below matches
 ```
 
 The first match decides the weight of a document. The host is looked up first, then its domain, then
-the type in its metadata, and last its file type. If none of them is in the table, the default
-applies.
+the type in its metadata, and last its file type. If the table has no entry for any of the four, the
+default applies.
 """
 
 import re

@@ -3,10 +3,10 @@
 A scripted upstream gives a wrong answer, documents contradict it, and the service corrects it. Some
 clients ask a second time in the same conversation, or let the model call a function that returns
 the documents. For each client and API, the table shows whether an answer arrived, whether it was
-the corrected answer, and where the client can read `checked`. This may be a response header, a
+the corrected answer, and where the client can read `checked`. The place may be a response header, a
 field of the response, or the run with the response's id. Instructor and PydanticAI also request
-structured output, by forcing a tool call. If a package is missing, the table shows "not there".
-These commands install the packages:
+structured output, by forcing a tool call. If a package is missing, the table shows "not there". The
+following commands install the packages:
 
     pip install openai-agents 'pydantic-ai-slim[openai]' instructor langchain-openai  # --python
     npm install ai @ai-sdk/openai @ai-sdk/openai-compatible openai @openai/agents zod # --node

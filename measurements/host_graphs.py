@@ -27,8 +27,8 @@ Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
 class Calling(FakeListChatModel):
     """Makes these calls, one step after the other, and then repeats the last answer it has.
 
-    The first of ``responses`` precedes the answer. If there is a model for second answers, it gives
-    them.
+    The first of ``responses`` precedes the answer. A model for second answers, if there is one,
+    gives the second answer.
     """
 
     steps: list[list[dict[str, Any]]]

@@ -22,7 +22,7 @@ The number of wordings to review and the reading ease of each page (``measuremen
 are printed for information, too. --review lists the places of these wordings.
 
 --questions prints questions for a reader who has never seen the package. The fewer files the reader
-must open to answer them, the better.
+must open to answer a question, the better.
 """
 
 import ast

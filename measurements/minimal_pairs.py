@@ -1,9 +1,9 @@
 """Counts the labels of claims that differ from a sentence of their document in one place.
 
 The pairs are in ``minimal_pairs.toml``: quantities with a different unit, magnitude, sign, date or
-number, swapped names, different words of direction, and a dropped "not". Some are controls, in
-which the claim says the same. Labels are counted by kind. With ``--alone``, no rule on the text
-overrules the models.
+number, swapped names, different words of direction, and a dropped "not". Some cases are controls,
+in which the claim says the same as the document. Labels are counted by kind. With ``--alone``, no
+rule on the text overrules the models.
 
     python -m measurements.minimal_pairs small
     python -m measurements.minimal_pairs mean --list

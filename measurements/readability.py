@@ -114,7 +114,7 @@ def sentences_below(root: Path) -> list[prose.Sentence]:
     """Return the sentences of a repository: of its pages, help texts, and modules.
 
     Docstrings are those of the package and of measurements/, and messages those of the package.
-    Prompts are left out, since a model reads them.
+    Prompts are left out, since only models read prompts.
     """
     modules = {
         path.relative_to(root).as_posix(): path.read_text("utf-8")

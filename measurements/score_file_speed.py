@@ -7,10 +7,10 @@ With --judge nli, this endpoint splits the answers, and the bundled model judges
 process.
 
 With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
-of them after 20 seconds. CPU time and peak memory are those of the process. For Ray, they are sums
-over the process and all processes that it started. Shared memory is divided among the processes
-that share it. The first process reads and writes the rows, so its own CPU time limits how fast a
-cluster can be.
+of them after 20 seconds. CPU time and peak memory are those of the process. For Ray, CPU time and
+memory are sums over the process and all processes that it started. Shared memory is divided among
+the processes that share it. The first process reads and writes the rows, so its own CPU time limits
+how fast a cluster can be.
 
 Each file is scored by a separate process on --cores cores. The table shows medians over --rounds.
 ``tests/scoring_files/test_kills.py`` tests how much work is lost if a process is killed.

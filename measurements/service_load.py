@@ -3,11 +3,11 @@
 A simulated upstream in its own process takes 200 ms per call. The service runs in separate
 processes. The service searches ten documents and finds six claims in each answer; one of the claims
 has evidence on both sides. "added s" is the time beyond that of a direct call. For streamed
-answers, it is the time to the first word.
+answers, "added s" is the time to the first word.
 
 Each client sends requests for --seconds, but at least one request. The upstream and the clients run
-on the same processors as the service. With many clients, they account for most of the time in a
-row.
+on the same processors as the service. With many clients, the upstream and the clients account for
+most of the time in a row.
 """
 
 import asyncio

@@ -2,11 +2,12 @@
 
 WikiContradict's authors rated the answers of five models. Some answers were written with both
 passages in view (``answer3`` and ``answer4``). If the authors called such an answer correct, it
-gives both passages' answers. There are 48 such answers. An encoder labels them. The model is
-scripted. The model takes the answer's sentences as claims, and reads in each passage the answer
-that people found there. As a judge, it knows that the text gives both answers. With ``--judge
-words``, it notices this only if the passage's answer occurs in the text, and calls every other
-answer a rival. With ``--model``, a real model replaces the scripted one.
+gives both passages' answers. There are 48 such answers. An encoder labels these answers. The model
+is scripted. The model takes the answer's sentences as claims, and reads in each passage the answer
+that people found there. When the model acts as the judge, it knows that the text gives both
+answers. With ``--judge words``, the model notices this only if the passage's answer occurs in the
+text, and calls every other answer a rival. With ``--model``, a real model replaces the scripted
+one.
 
     python -m measurements.told_answers ../shared/data/wikicontradict/human_eval.jsonl
 """

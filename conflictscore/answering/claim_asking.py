@@ -201,9 +201,9 @@ class _Asking:
         """Ask for claims, and find their places in the answer.
 
         If ``by_model`` is true, the model names the place of each claim. Some small models cannot
-        keep to that format; they are then asked for the claims only. If the model does not name the
-        place of a claim, the claim is located by comparing words. An embedded model is not asked
-        about an answer that is one plain sentence.
+        keep to that format; such models are then asked for the claims only. If the model does not
+        name the place of a claim, the claim is located by comparing words. An embedded model is not
+        asked about an answer that is one plain sentence.
         """
         if self.judge.model.is_local and (statement := sole_statement(self.answer)):
             return [statement]

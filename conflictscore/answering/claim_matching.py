@@ -121,9 +121,10 @@ def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]
 def without_labels(claims: Sequence[str], answer: str) -> list[str]:
     """Remove numbered labels from claims: the same word in each claim, with an increasing number.
 
-    Some models write "F1: …", "F2: …". Otherwise, such a number would count as a number that the
-    answer lacks. If the answer itself uses the word with a number, as in the name of a road or
-    room, the word is not a label. The remaining text serves only for comparison with the answer.
+    Some models write "F1: …", "F2: …". Otherwise, the number of a label would count as a number
+    that the answer lacks. If the answer itself uses the word with a number, as in the name of a
+    road or room, the word is not a label. The remaining text serves only for comparison with the
+    answer.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:

@@ -249,7 +249,7 @@ def _own_blocks(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[list[
 def _without_remark(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[ReplyLine]:
     """Remove closing remarks to the reader from the lines of a list.
 
-    Such a line shares almost no words with the answer, and it either follows a blank line or
+    Such a remark shares almost no words with the answer, and it either follows a blank line or
     addresses the reader.
     """
     shares = [_share(line, words) for line in lines] if words else []

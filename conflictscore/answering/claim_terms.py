@@ -135,7 +135,7 @@ def terms_of(text: str, *, names: bool) -> Terms:
 def telling_words(text: str) -> Iterator[str]:
     """Yield the stems of the informative words of a text, in order.
 
-    Negations and the words of numbers are not among them.
+    Negations and the words of numbers do not count as informative.
     """
     for term in terms_in(_NUMBER.sub(" ", text)):
         is_number = term in _NUMBER_WORDS and term not in _OFTEN_NO_NUMBER

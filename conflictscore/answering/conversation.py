@@ -57,9 +57,9 @@ class Conversation:
 def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     """Return the conversation so far, cut to at most a quarter of a model's context window.
 
-    System messages are always kept. The oldest of the other messages are left out first. If any are
-    left out, the first remaining message is the user's, because many chat templates refuse any
-    other order.
+    System messages are always kept. The oldest of the other messages are left out first. If
+    messages are left out, the first remaining message is the user's, because many chat templates
+    refuse any other order.
     """
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]

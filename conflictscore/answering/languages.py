@@ -26,8 +26,8 @@ class Language(NamedTuple):
             for it.
         disagree_on_year: Beginning of a sentence that states a dispute about a year.
         depends: Beginning of a sentence that distinguishes several things with the same name.
-        another: Beginning of a sentence about another thing with the same name, if the sentence
-            follows a dispute about the first thing.
+        another: Beginning of a sentence that follows a dispute about a thing, and is about another
+            thing with the same name.
         either: The word between two alternatives, such as "or".
         others_say: Beginning of a sentence that is added to a passage with further claims.
         stop: Full stop.

@@ -96,8 +96,8 @@ _IRREGULAR = {
 def answers_question(claim: str, question: str) -> bool:
     """Return whether a claim contains everything that a question asks about, and so may answer it.
 
-    "It was closed in 1931" does not answer when it was opened. Words that specify only the kind of
-    answer, such as "in which year", are ignored.
+    "It was closed in 1931" does not answer the question when something was opened. Words that
+    specify only the kind of answer, such as "in which year", are ignored.
     """
     if language_of(question) not in (None, "en"):
         return True  # question words are known only for English

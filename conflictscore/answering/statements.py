@@ -157,9 +157,9 @@ def same_answer(first: str, second: str, question: str) -> bool:
 
     The answers differ if only one of the statements denies, if two names are swapped, if a word of
     direction differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida
-    Reeve's sister"). If the question offers a choice ("Is it red or green?"), they must not choose
-    different options. If a statement adds nothing to the question, only another such statement
-    gives the same answer.
+    Reeve's sister"). If the question offers a choice ("Is it red or green?"), equal answers must
+    not choose different options. If a statement adds nothing to the question, only another such
+    statement gives the same answer.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False

@@ -80,7 +80,7 @@ def open_benchmark(
     """Read a benchmark's questions.
 
     ``data`` is the benchmark's official file, or several files if the benchmark's entry allows
-    that. ``form`` is one of the benchmark's forms; by default, it is the first one. ``seed``
+    that. ``form`` is one of the benchmark's forms; the default is the first form. ``seed``
     determines the order of each question's options. ``flags`` sets options that the benchmark's
     entry declares.
 

@@ -37,8 +37,10 @@ _KEPT = {
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """Matches an argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Matches control characters, which must not reach the terminal. An error that quotes a server may
-contain them."""
+"""Matches control characters, which must not reach the terminal.
+
+An error that quotes a server may contain control characters.
+"""
 
 
 class OneLineErrors(click.Group):

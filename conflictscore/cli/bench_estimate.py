@@ -15,7 +15,8 @@ from conflictscore.cli.common import plain_console
 _SNIPPET_TOKENS, _PAGE_TOKENS = 45, 1500
 """Assumed lengths, in tokens, of a search result's snippet and of its page.
 
-An estimate runs no search, so it cannot measure them."""
+An estimate runs no search, so it cannot measure these lengths.
+"""
 
 
 def print_estimate(plan: BenchPlan) -> None:

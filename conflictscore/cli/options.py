@@ -91,7 +91,10 @@ def _names(form: CommandForm, *, scoring: bool = False) -> tuple[str, ...]:
 
 
 SETTABLE = (*_names("set"), *_BY_SET)
-"""Settings without an option of their own. Users set them with ``--set`` or a settings file."""
+"""Settings without an option of their own.
+
+Users set such settings with ``--set`` or a settings file.
+"""
 
 
 def _setting(name: str) -> Any:
@@ -147,8 +150,8 @@ def _read(kind: type, text: str) -> Any:
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
     """Put ``--set`` values of the settings file first, so that all other sources override them.
 
-    click would drop them if the command line or the environment has a ``--set`` value, even one for
-    a different setting.
+    click would drop the file's values if the command line or the environment has a ``--set`` value,
+    even for a different setting.
     """
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())

@@ -65,12 +65,12 @@ def refusal(
 ) -> str | None:
     """Return why a change proposed by second looks is refused; None if it is accepted.
 
-    An accepted change meets three conditions. First, it was decided by a second look. Second, it
-    states the winner and no longer states the loser; a hedge instead states both sides, each
-    supported by a document. Third, each further claim that it adds is supported by at least one
-    document. If the claim adds a number or several informative words, a document that did not vote
-    for the winner must support it. No more documents may contradict the claim than support it,
-    unless the claim states a part of the winner.
+    An accepted change meets three conditions. First, the change was decided by a second look.
+    Second, the change states the winner and no longer states the loser; a hedge instead states both
+    sides, each supported by a document. Third, each further claim that it adds is supported by at
+    least one document. If the claim adds a number or several informative words, a document that did
+    not vote for the winner must support it. No more documents may contradict the claim than support
+    it, unless the claim states a part of the winner.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 

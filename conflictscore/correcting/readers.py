@@ -85,7 +85,7 @@ async def ask_documents(
 
     ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
     whose quotations have the same values beyond those of this claim are queried one after another,
-    until an answer states these values. This answer counts as the answer of the others, too.
+    until an answer states these values. This answer counts as the answer of all these documents.
 
     Raise ProviderError if no document could be queried.
     """

@@ -8,7 +8,7 @@ answer.
 
 Three methods are tried, the cheapest first. The first compares the statements. The second labels
 the reply against the answer, as if the answer were a document; if the label is SUPPORTS, the answer
-already states the reply. The third asks a capable judge that sees the claim, its answer and the
+already states the reply. The third way asks a capable judge that sees the claim, its answer and the
 documents. If the models are embedded, the third method instead compares the words that each
 document uses for its fact and its subject. When in doubt, a reply does not count as a rival.
 

@@ -45,9 +45,9 @@ async def rivals_labelled(
     """Label the rivals of a claim.
 
     If a single source contradicts the claim, documents that support it and do not name a rival are
-    labelled last. Such documents hardly ever support a rival. So if no rival has a second witness
-    by then, the claim stays, and these documents are not labelled. A rival in ``corrects`` (numbers
-    of rivals) needs no second witness.
+    labelled last. Documents that support the claim and name no rival hardly ever support a rival.
+    So if no rival has a second witness by then, the claim stays, and these documents are not
+    labelled. A rival in ``corrects`` (numbers of rivals) needs no second witness.
     """
     is_alone = claim.independent(Label.CONTRADICTS, looking.duplicates) == 1
     if not (is_alone and claim.supports and _calls_cost(claim, looking)) or corrects:

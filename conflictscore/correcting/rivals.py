@@ -1,7 +1,7 @@
 """Searches for rivals of a disputed claim: different answers to the claim's own question.
 
 The question is put to each document separately. The answers are compared with the claim. The rivals
-among them are labelled against all documents.
+among the answers are labelled against all documents.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -311,11 +311,11 @@ async def _answers(
 async def _denied(claim: ClaimEvidence, passage: str, looking: Looking) -> Rivals:
     """Use the opposite of a yes-or-no claim as its rival, and find the documents that support it.
 
-    Normally, these are the documents that contradict the claim. But an embedded labeler often gives
-    the label SUPPORTS to a document that is merely on the topic, and often misses negations. If
-    such a labeler is used, a document counts for the opposite only if it gives the opposite answer
-    when it is queried separately. If the reader reports how sure it is, all these documents
-    together must clearly be read as the opposite.
+    Normally, the documents that support the opposite are those that contradict the claim. But an
+    embedded labeler often gives the label SUPPORTS to a document that is merely on the topic, and
+    often misses negations. If such a labeler is used, a document counts for the opposite only if it
+    gives the opposite answer when it is queried separately. If the reader reports how sure it is,
+    all these documents together must clearly be read as the opposite.
     """
     question = looking.question
     if not looking.is_labelled_by_embedded:

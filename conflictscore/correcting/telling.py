@@ -63,10 +63,9 @@ def hedged(
 ) -> str | None:
     """Reword a passage to state both sides with their documents, the weightier side first.
 
-    If the sides differ in one value or name, both values or names are put in its place. If the
-    passage makes further claims, it is kept, and a sentence about the other side is added. If
-    documents support answers about other things with the same name, a further sentence states these
-    answers.
+    If the sides differ in one value or name, both values or names are put in its place. A passage
+    with further claims is kept, and a sentence about the other side is added. If documents support
+    answers about other things with the same name, a further sentence states these answers.
 
     Return None if ``LANGUAGES`` has no wording for this in the passage's language, or if the rival
     is in a different language.

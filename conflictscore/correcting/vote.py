@@ -152,11 +152,12 @@ def outcome(
     """Decide by the vote alone whether a rival replaces the claim of the answer.
 
     An independent document that votes for a statement is a witness; near-copies count only once. A
-    rival wins under three conditions. First, it has at least two witnesses. Second, its votes have
-    more weight than the claim's votes. Third, the documents against it do not have more weight than
-    the documents for it. If the claim also has two witnesses, the dispute stays open: errors are
-    copied from source to source, so the few well-informed documents may be outvoted. A rival counts
-    only if a document that gave it also votes for it; otherwise it was misread or invented.
+    rival wins under three conditions. First, the rival has at least two witnesses. Second, the
+    rival's votes have more weight than the claim's votes. Third, the documents against it do not
+    have more weight than the documents for it. If the claim also has two witnesses, the dispute
+    stays open: errors are copied from source to source, so the few well-informed documents may be
+    outvoted. A rival counts only if a document that gave it also votes for it; otherwise it was
+    misread or invented.
 
     The dispute also stays open if a document seems better informed than the others, whether it
     supports a rival (``corrects``) or the claim (``is_contested``).

@@ -237,7 +237,7 @@ def _announcing(
 def run_for_sync_caller(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in which models and retrievers are called synchronously.
 
-    While the caller's thread waits, it runs what :func:`in_callers_thread` passes to it.
+    While the caller's thread waits, that thread runs what :func:`in_callers_thread` passes to it.
     """
     callbacks: _Callbacks = SimpleQueue()
 

@@ -56,8 +56,8 @@ there is still no verdict, the pair is UNLABELLED. Chosen by hand."""
 _REPLY_TOKENS = 400
 """Reply tokens for a call, in addition to ``_VERDICT_TOKENS`` for each verdict.
 
-These tokens leave room for the JSON around the verdicts, and for some quotations that are longer
-than usual. Chosen by hand.
+These additional tokens leave room for the JSON around the verdicts, and for some quotations that
+are longer than usual. Chosen by hand.
 """
 _VERDICT_TOKENS = 80  # enough for a quotation of a sentence, a reason and a label
 _CLAIMS_TOKENS, _CLAIMS_TOKENS_BRIEF = 512, 1024

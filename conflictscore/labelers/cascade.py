@@ -57,8 +57,8 @@ class Cascade:
     """A labeler with two stages, a cheap labeler and a judge; each label names its stage.
 
     The cheap labeler decides a pair if its score is high enough. The judge decides all other pairs.
-    The judge also checks the cheap verdicts on which a conflict depends. By default, it checks each
-    verdict that is the only one on its side, if there is evidence on the other side.
+    The judge also checks the cheap verdicts on which a conflict depends. By default, the judge
+    checks each verdict that is the only one on its side, if there is evidence on the other side.
 
     So the label of a pair may depend on other documents, and is computed again in each run. Only
     the verdicts of the two stages are cached, each under its own labeler's identity. A pair that

@@ -82,10 +82,10 @@ async def groups(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:
     """Return the groups of claims that may share a call, by the number of the document.
 
     A claim that reads like an order is alone. All claims on the documents' subject share a group.
-    If there are few claims on other subjects, each of them is alone. If there are many, for example
-    because the answer is in another language than the documents, they share a second group. Short
-    claims, such as "Yes.", count as being on the subject. Long documents are read off the event
-    loop.
+    If there are few claims on other subjects, each of them is in a group of its own. Many claims on
+    other subjects share a second group; this happens, for example, if the answer is in another
+    language than the documents. Short claims, such as "Yes.", count as being on the subject. Long
+    documents are read off the event loop.
     """
     claims = {claim.number: claim for claim, _ in pairs}
     documents = {document.number: document for _, document in pairs}

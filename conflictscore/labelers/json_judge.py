@@ -56,8 +56,8 @@ class JsonJudge:
         """Make the judge.
 
         The judge's rules are in the template ``label_rules_paper`` if the prompt set is ``paper``.
-        Otherwise, they are in ``label_rules`` if the model is local, and in ``label_rules_brief``
-        if not.
+        With other prompt sets, the rules are in ``label_rules`` if the model is local, and in
+        ``label_rules_brief`` if not.
         """
         self._model = model
         self._prompts = prompts

@@ -80,7 +80,7 @@ class PromptWriter:
         """Return the prompts of a pair; for a long document, they are written in a thread.
 
         If texts are passed as ``beside``, there is only one prompt, which also shows the parts
-        nearest to them.
+        nearest to these texts.
         """
         if len(document.text) > LONG_CHARS:
             work = partial(self._of, claim, document, *beside)

@@ -28,7 +28,7 @@ def supports_script(labeler: object, claim: Claim) -> bool:
 def reads_dates(labeler: object) -> bool:
     """Return whether a labeler's verdicts depend on the dates of documents.
 
-    Such a labeler has an attribute ``reads_dates`` that is true.
+    A labeler that reads dates has an attribute ``reads_dates`` that is true.
     """
     return bool(getattr(labeler, "reads_dates", False))
 

@@ -81,7 +81,7 @@ def _to_reconsider(
     """Return the disputed claims that the loop should have examined.
 
     If the answer is rewritten as a whole, only a single claim is examined. If there is any change,
-    this claim has been examined.
+    that claim has been examined.
     """
     if context.settings.regeneration == "revise" and not state.get("options"):
         return [report.evidence(number) for number in report.disputed]

@@ -88,8 +88,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
 
     Args:
         retriever: Any LangChain retriever, which is queried if the tools returned no documents.
-        sources: Names of the tools whose results are documents. By default, these are the tools
-            whose names suggest a search, and the tools that return documents or prose.
+        sources: Names of the tools whose results are documents. By default, the results of two
+            kinds of tools are documents: tools whose names suggest a search, and tools that return
+            documents or prose.
         approve_flips: Whether a person must approve every changed answer. If a person must approve
             changes, the agent pauses with a LangGraph interrupt and therefore needs a checkpointer.
             Resume it with ``"approve"``, ``"reject"``, ``{"edit": text}``, or LangChain's

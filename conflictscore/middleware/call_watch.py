@@ -110,8 +110,8 @@ def with_artifact(
 ) -> ToolResult:
     """Attach the documents that a tool's message is based on to the message, as its artifact.
 
-    If the message is the answer of an agent that checked it, these are the documents of that
-    agent's run. Otherwise, these are the documents that the message quotes in full. A message that
+    If the message is the answer of an agent that checked it, the documents of that agent's run are
+    attached. Otherwise, the documents that the message quotes in full are attached. A message that
     already has an artifact is not changed.
     """
     message = message_of(result, call_id)

@@ -65,7 +65,7 @@ class _Places:
     def of(self, place: int) -> int:
         """Return the new position of a character.
 
-        If the character is in a changed part of the text, this is the end of that part.
+        For a character in a changed part of the text, return the end of that part.
         """
         start, now, _ = self._unchanged[bisect_left(self._ends, place)]
         return now + max(0, place - start)

@@ -83,9 +83,9 @@ class SelfCorrectingChatModel(SettingFields):
 
     If tools are bound, or were called since the question, the model is first called with the
     unchanged messages. A reply with tool calls is returned unchanged. Any other reply is checked
-    against the tool results since the question. If there are none, it is checked against documents
-    that the retriever finds. A reply that cannot be checked is returned unchanged, with the reason
-    in the run's ``notes``.
+    against the tool results since the question. Without tool results, the reply is checked against
+    documents that the retriever finds. A reply that cannot be checked is returned unchanged, with
+    the reason in the run's ``notes``.
 
     Args:
         model: The answering model: any LangChain chat model, or a spec such as
@@ -123,8 +123,9 @@ class SelfCorrectingChatModel(SettingFields):
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
     """The policy if a search or model fails: ``pass_through`` returns the model's own reply with a
-    note; ``raise`` raises the error. If ``raise`` is given explicitly, it also sets
-    ``require="partly"``. Invalid keys and settings always raise an error."""
+    note; ``raise`` raises the error. An explicit ``raise`` also sets ``require="partly"``. Invalid
+    keys and settings always raise an error.
+    """
     sources: Collection[str] | None = None
     """Names of the tools whose results are documents; see :class:`ConflictScoreMiddleware`."""
     on_event: SkipValidation[OnEvent | None] = Field(default=None, exclude=True)

@@ -70,7 +70,7 @@ def with_later_gaps(run: Run, *gaps: Gap) -> Run:
     """Return a run with gaps that only the entry point knows, such as an answer that was cut off.
 
     The loop has already logged the main gap that it knew of. If one of the new gaps is now the main
-    one, it is logged too.
+    gap, the new gap is logged too.
     """
     before, run = run.examined, run.with_gaps(*gaps)
     gap = run.examined.main_gap if run.examined else None

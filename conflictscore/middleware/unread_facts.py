@@ -1,6 +1,6 @@
 """Finds claims of an answer that come from texts that the model saw but no labeler reads.
 
-Such texts are the system prompt and the results of tools that are not sources. These texts matter
+Such texts are the system prompt and the results of tools that are not sources. Unread texts matter
 only for claims that the documents do not mention. Time is linear in the length of the texts.
 
 Limits without a stated reason were chosen by hand.

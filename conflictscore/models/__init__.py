@@ -1,7 +1,7 @@
 """Opens the chat model that a spec string names: at OpenAI or a compatible endpoint, or local.
 
 ``open_model`` opens a model by its spec, and ``from_chat_model`` wraps any LangChain chat model.
-Both return the ``LanguageModel`` that nodes and labelers call.
+Both functions return the ``LanguageModel`` that nodes and labelers call.
 """
 
 import lazy_loader

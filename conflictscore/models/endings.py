@@ -9,8 +9,10 @@ from langchain_core.messages import BaseMessage
 from conflictscore.errors import UnreadableReplyError
 
 _ENDING_FIELDS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""Metadata fields that say why a reply ended. In order, they are from OpenAI and Gemini, Anthropic,
-Bedrock Converse, and Ollama."""
+"""Metadata fields that say why a reply ended.
+
+In order, these fields are from OpenAI and Gemini, Anthropic, Bedrock Converse, and Ollama.
+"""
 _NORMAL_ENDINGS = frozenset(
     (
         "complete",

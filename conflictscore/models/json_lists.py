@@ -36,8 +36,9 @@ _TEXT_FIELDS = ("claim", "text", "statement", "fact", "atomic_claim", "sentence"
 def json_texts(text: str) -> list[str] | None:
     """Return the texts of the JSON list in a reply, or None if the reply has no list.
 
-    If the reply is an object with a single list, this list is read. If an element of the list is an
-    object, its text is read. Several values in sequence are read like the elements of a list.
+    If the reply is an object with a single list, that list is read. If an element of the list is an
+    object, the text in that object is read. Several values in sequence are read like the elements
+    of a list.
 
     Raises:
         ValueError: The reply looks like JSON, but is not such a list.

@@ -142,8 +142,9 @@ class Retries:
 
     A call that fails or times out is attempted at most ``attempts`` times in total. A call that is
     refused for now (429) is retried until ``patience`` has passed, with any number of attempts. So
-    a minute of refusals loses no call. Refusals are cheap, and our limit on calls in flight keeps
-    them few. If a provider asks for a wait longer than ``patience``, the call fails at once.
+    no call is lost if an endpoint refuses calls for a minute. Refusals are cheap, and our limit on
+    calls in flight keeps them few. If a provider asks for a wait longer than ``patience``, the call
+    fails at once.
     """
 
     attempts: int = 5

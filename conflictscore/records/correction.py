@@ -67,7 +67,8 @@ class RelatedAnswer(Record):
     relation: Relation
     thing: str = ""
     """If the answer is about a different thing than the claim: the name by which one of these
-    documents distinguishes that thing. Empty if there is no such name."""
+    documents distinguishes that thing. Empty if there is no name.
+    """
     evidence: ClaimEvidence | None = None
     """This answer with its labels, if the corrected passage mentions it."""
 
@@ -141,8 +142,8 @@ class SecondLook(Record):
     dropped: tuple[DroppedReply, ...] = ()
     weighing: Weighing | None = None
     related: tuple[RelatedAnswer, ...] = ()
-    """Documents' answers that are not rivals of the claim. These answers agree with the claim, are
-    about a different thing, or have no bearing on it.
+    """Documents' answers that are not rivals of the claim. Such answers agree with the claim, are
+    about a different thing, or have no bearing on the claim.
     """
     thing: str = ""
     """The name by which a document or the answer distinguishes the claim's subject from other

@@ -1,8 +1,8 @@
 """Records which parts of an answer and of its evidence were examined, and by which labelers.
 
-This record is called the ledger. The ledger alone determines how far an answer was checked
-(:attr:`Examined.checked`). *Coverage* is a different figure: the share of claim-document pairs that
-have a label.
+This record of what was examined is called the ledger. The ledger alone determines how far an answer
+was checked (:attr:`Examined.checked`). *Coverage* is a different figure: the share of
+claim-document pairs that have a label.
 """
 
 from enum import StrEnum

@@ -31,7 +31,7 @@ class Answer(Record):
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
     """The probability of each option; the probabilities sum to 1. Empty if the model was not asked
-    for them.
+    for probabilities.
     """
     justification: str | None = None
     """The model's reason for this answer, if it was asked for one."""
@@ -131,8 +131,8 @@ class Usage(Record):
 class RunStatus(StrEnum):
     """Outcome of a run.
 
-    Stored runs of older versions may have the statuses ``observed`` and ``dropped``. These statuses
-    can still be read, but are no longer set.
+    Stored runs of older versions may have the statuses ``observed`` and ``dropped``. These two
+    statuses can still be read, but are no longer set.
     """
 
     SCORED = "scored"  # No claim of the first answer is disputed.

@@ -34,8 +34,9 @@ NOTHING_FOUND = "no documents found"
 _IN_THE_LOG = "the log of this service contains the search's notes about its documents"
 _MOST_LOGGED = 1000
 """Maximum number of messages that are remembered, so that each is logged only once. When the limit
-is reached, all of them are forgotten. Memory is limited because every message may quote a different
-question."""
+is reached, all remembered messages are forgotten. Memory is limited because every message may quote
+a different question.
+"""
 
 
 def discreet(retriever: BaseRetriever | None) -> "DiscreetRetriever | None":

@@ -160,8 +160,8 @@ def _other_spellings(text: str, folded: str) -> Iterator[str]:
 def _named_stop_words(line: str, *, is_question: bool) -> Iterator[str]:
     """Yield capitalised stop words as terms that differ from the lower-case words.
 
-    In a question, they are skipped at the beginning of a sentence. In a document, they are kept
-    even there: "It is a novel by Stephen King.".
+    In a question, such words are skipped at the beginning of a sentence. In a document, they are
+    kept even there: "It is a novel by Stephen King.".
     """
     for match in _NAMED_STOP_WORD.finditer(line):
         word = match[0]

@@ -1,8 +1,8 @@
 """The HTTP routes of the runs page: lists of runs, their reviews, counts, and exports.
 
-These requests are admitted like all other requests to the service. A caller sees and reviews only
-the runs of their own key. A caller whose key has ``runs=all`` sees and reviews the runs of every
-key.
+Requests to these routes are admitted like all other requests to the service. A caller sees and
+reviews only the runs of their own key. A caller whose key has ``runs=all`` sees and reviews the
+runs of every key.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -87,8 +87,9 @@ class _RunQuery(BaseModel):
     def runs(self, caller: KeyHolder, reviews: KeptReviews) -> RunFilter:
         """Return the filter for the requested runs.
 
-        If a reviewer is named, the filter selects the runs that this reviewer has reviewed. If
-        ``review`` is ``open``, it selects the runs that the reviewer has not reviewed yet.
+        If a reviewer is named, the filter selects the runs that this reviewer has reviewed. With
+        ``review`` set to ``open``, the filter selects the runs that the reviewer has not reviewed
+        yet.
         """
         reviewed_ids = reviews.reviewed(self.reviewer)
         only = self.review == "reviewed" or (self.reviewer and not self.review)

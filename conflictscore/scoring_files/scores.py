@@ -97,7 +97,7 @@ def score(
     Args:
         answers: The answers, or a single answer.
         contexts: The documents of each answer: texts, LangChain ``Document``s, or mappings with a
-            ``text``. If there is a single answer, these are its documents.
+            ``text``. For a single answer, the list contains its documents.
         judge: The model that decomposes answers and labels claims, as for
             :func:`create_conflict_scorer`.
         concurrency: Number of answers scored at a time; by default 16, and 1 with a local model.

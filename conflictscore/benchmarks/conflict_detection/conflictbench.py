@@ -6,14 +6,14 @@ documents that give its answer and documents that give a different answer. Other
 checked against one document that gives its answer, and two unrelated documents that are taken from
 other questions.
 
-The paper leaves some points open. We settle them as follows, so our figures can differ from the
-paper's Table 2:
+The paper leaves some points open. We decide these points as follows, so our figures can differ from
+the paper's Table 2:
 
 - For each question, a random draw decides whether a conflict is shown. The draw depends on the seed
   and the question.
-- Claims follow a fixed pattern. With ``--write-claims``, a model writes them, as GPT-4 does in the
-  paper. For ConflictingQA, the claim is the affirmative statement that the authors of ConflictingQA
-  used as a search query.
+- Claims follow a fixed pattern. With ``--write-claims``, a model writes the claims, as GPT-4 does
+  in the paper. For ConflictingQA, the claim is the affirmative statement that the authors of
+  ConflictingQA used as a search query.
 - For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. The first, third,
   fifth and so on are shown in their original version, and the others in their perturbed version. A
   single passage is shown in both versions.
@@ -77,7 +77,7 @@ PUBLISHED: Mapping[str, PublishedSet] = {
 """The paper's figures for each set. The row ``overall`` covers all five sets together."""
 
 CONTRAQA_FILES = ("corpus.json", "queries.json")
-"""The files in ContraQA's folder. The other sources are single files."""
+"""The files in ContraQA's folder. All sources other than ContraQA are single files."""
 _FAKE = "-FAKE"  # Follows the true paragraph's id in the id of a false version.
 # The format of a MacNoise passage.
 _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
@@ -86,8 +86,8 @@ _OTHER_DOCUMENTS = 2
 _MOST_DRAWS = 1_000
 """The maximum number of draws in the search for unrelated documents from other questions.
 
-Some draws fail, since many ContraQA questions share a paragraph. If 1,000 draws fail, the file has
-nearly no other documents, and the search would otherwise never end.
+Some draws find no unrelated document, since many ContraQA questions share a paragraph. If 1,000
+draws fail, the file has nearly no other documents, and the search would otherwise never end.
 """
 
 
@@ -312,8 +312,8 @@ def _constructed(
 
     If a question has contradicting documents, a random draw that depends on ``seed`` decides
     whether they are shown with the supporting ones. If no contradicting documents are shown, the
-    group contains the question's first supporting document and documents from other questions. This
-    way, the number of documents does not reveal the conflict.
+    group contains the question's first supporting document and documents from other questions. With
+    these further documents, the number of documents does not reveal the conflict.
 
     Raises:
         InputError: There are too few documents from other questions.

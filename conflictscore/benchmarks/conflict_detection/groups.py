@@ -144,7 +144,7 @@ def folded(text: str) -> str:
     """Return a text in lower case, without punctuation or extra white space, for comparison.
 
     Accents, vowel signs, the minus of a number, and the signs at the end of "C++" and "C#" are
-    kept, since texts that differ in them are different answers.
+    kept, since texts that differ in such a sign are different answers.
     """
     composed = unicodedata.normalize("NFC", text.casefold())
     return " ".join(_SIGNED_WORD.findall(composed)).replace("\u2212", "-")

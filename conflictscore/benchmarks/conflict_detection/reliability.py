@@ -53,8 +53,9 @@ class Reliability(Record):
     calibration_error: Annotated[float, Field(ge=0, le=1)]
     """The expected calibration error (Guo et al., 2017).
 
-    For each bin, it takes the gap between the mean probability and the share of correct labels. The
-    error is the weighted average of these gaps; the weight of a bin is its number of labels.
+    For each bin, this error takes the gap between the mean probability and the share of correct
+    labels. The error is the weighted average of these gaps; the weight of a bin is its number of
+    labels.
     """
     without: Annotated[int, Field(ge=0)]
     """The number of labels that have no probability, and are therefore in no bin."""

@@ -1,11 +1,12 @@
 """Defines CONFLICTS for the harness, from the official file or from a shortened file.
 
-Both files have one line per question. In the official file (``conflicts.jsonl``), the fields of a
-line are ``question``, ``conflict_type``, ``correct_answer`` and ``search_results``. The fields of a
-search result are ``title``, ``url``, ``snippet``, ``date`` and ``short_text``. The field
-``short_text`` contains the part of the page that annotators and models saw. In this project's
-shortened file, the fields of a line are ``query``, ``conflict_type``, ``gold_answer`` and ``docs``,
-and the fields of a document are ``url``, ``text`` and ``date``. Other fields are ignored.
+The official and the shortened file have one line per question. In the official file
+(``conflicts.jsonl``), the fields of a line are ``question``, ``conflict_type``, ``correct_answer``
+and ``search_results``. The fields of a search result are ``title``, ``url``, ``snippet``, ``date``
+and ``short_text``. The field ``short_text`` contains the part of the page that annotators and
+models saw. In this project's shortened file, the fields of a line are ``query``, ``conflict_type``,
+``gold_answer`` and ``docs``, and the fields of a document are ``url``, ``text`` and ``date``. Other
+fields are ignored.
 """
 
 from collections import Counter

@@ -99,8 +99,8 @@ class Benchmark:
     wording: Mapping[str, str] = field(default_factory=dict)
     """The name of each replacement template, by the name of the default template that it replaces.
 
-    Both templates must have the same placeholders. For example, a benchmark may replace
-    ``free_form_rag`` with its own wording.
+    A replacement must have the same placeholders as the default template. For example, a benchmark
+    may replace ``free_form_rag`` with its own wording.
     """
     reply_tokens: int | None = None
     """The maximum number of tokens in a free-form answer, if it differs from the default.

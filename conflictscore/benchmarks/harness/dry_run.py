@@ -240,8 +240,7 @@ def estimate(
     async def bound(*, conflicts: bool) -> Mapping[tuple[str, str], Usage]:
         """Return the sample's usage by step and model, with conflicts in all answers or in none.
 
-        This runs the real session in a temporary folder, with models that count instead of
-        answering.
+        The real session runs in a temporary folder, with models that count instead of answering.
         """
         ledger, replies = Ledger(), benchmark.reply_forms
         own = {"ledger": ledger, "replies": replies, "claims": benchmark.usual_claims}

@@ -102,8 +102,8 @@ def _what_decides(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _as_format_1(fields: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """Convert fields to what format 1 would have recorded, so that runs of format 1 can be resumed.
 
-    Format 1 recorded fewer hashes. For a retriever, it recorded only the name of the class, or
-    nothing.
+    Format 1 recorded fewer hashes. For a retriever, format 1 recorded only the name of the class,
+    or nothing.
     """
     retrieval = dict(fields["configuration"].get("retrieval") or {})
     identity = retrieval.pop("retriever", None)

@@ -44,7 +44,7 @@ def reworded_pairs(question_result: QuestionResult) -> Iterator[tuple[str, str]]
 
     The answer of each method is paired with the answer of the baseline. The methods that are paired
     in ``COMPARED`` are paired here too. If a method's answers are judged by a separate criterion,
-    they are not compared.
+    these answers are not compared.
     """
     texts = {
         name: method_result.answer.text

@@ -170,8 +170,8 @@ class Verdict(Record):
     value: bool | float | None
     """Whether the answer is right or, for a graded measure, its grade in [0, 1].
 
-    None if the judge failed or its reply was unreadable. Such an answer is unjudged, and is not
-    part of any mean.
+    None if the judge failed or its reply was unreadable. An answer without a verdict is unjudged,
+    and is not part of any mean.
     """
     explanation: str | None = None
     error: str | None = None

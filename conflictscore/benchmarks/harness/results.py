@@ -196,7 +196,7 @@ class _Recorded:
     def _guard(self) -> Guard | None:
         """The guard's verdict, as the loop recorded it.
 
-        For runs of format 1, it is computed here.
+        For runs of format 1, the verdict is computed here.
         """
         if not isinstance(self._loop, LoopValue) or self._loop.regeneration_error is not None:
             return None

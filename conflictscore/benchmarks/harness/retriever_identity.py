@@ -27,12 +27,13 @@ _OURS = "conflictscore."
 _DEEPEST = 4
 """Settings are recorded down to this level of nested lists and objects, which may be circular.
 
-It was chosen by hand. Deeper settings are left out, so a run can be resumed although they changed.
+The level was chosen by hand. Deeper settings are left out, so a run can be resumed although they
+changed.
 """
 _MOST = 50
 """The maximum number of members of a recorded list or object; larger ones are hashed.
 
-It was chosen by hand. A hash notices a change too, but does not say what changed.
+The number was chosen by hand. A hash notices a change too, but does not say what changed.
 """
 
 

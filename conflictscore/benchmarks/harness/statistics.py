@@ -107,7 +107,7 @@ def wilcoxon_pratt(differences: Sequence[float]) -> float | None:
     Zeros are ranked with the other differences and then dropped (Pratt), so unchanged questions
     make a difference less credible. If there are no ties or zeros, scipy computes p exactly for up
     to 50 differences. If there are ties or zeros, scipy uses all patterns of signs for up to 13
-    differences. Otherwise, it uses the normal distribution.
+    differences. In all other cases, scipy uses the normal distribution.
 
     The normal distribution makes p too small if only a few of many questions changed. But
     ``changed`` signs have only ``2**changed`` patterns, so no two-sided test of signs can reach a p
@@ -146,9 +146,9 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
     If the absolute totals add up to more than ``_MOST_SUMS``, they are divided by a whole number
     and rounded, since there is one probability per possible sum. The tail then starts lower by the
-    largest possible rounding error, so p may be too large, but never too small. This happens only
-    if the runs of a study cover very different numbers of questions, since the totals of equally
-    many runs are small.
+    largest possible rounding error, so p may be too large, but never too small. Totals are rounded
+    only if the runs of a study cover very different numbers of questions, since the totals of
+    equally many runs are small.
     """
     if not totals:
         return None
@@ -192,10 +192,10 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     """Compute the ratio of two sums over questions, with a 95 % bootstrap interval.
 
-    Each pair is a question's count and total. Both sums are over questions. Whole questions are
+    Each pair is a question's count and total. The two sums are over questions. Whole questions are
     resampled, since the runs of a question are dependent. A question whose total is 0 is ignored.
-    ``n`` is the sum of the totals. If all bootstrap samples are equal, the bounds are None.
-    If there is no question, the interval has no value either.
+    ``n`` is the sum of the totals. If all bootstrap samples are equal, the bounds are None. If
+    there is no question, the interval has no value either.
     """
     counted_pairs = [pair for pair in pairs if pair[1]]
     total = sum(whole for _, whole in counted_pairs)

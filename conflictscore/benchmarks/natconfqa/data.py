@@ -38,7 +38,7 @@ class Subset(StrEnum):
     WH_ALL = "wh-all"
     """All answers conflict with each other."""
     WH_MIX = "wh-mix"
-    """Some answers conflict, and some do not."""
+    """Some of the question's answers conflict with each other, and some do not."""
     NO_CONFLICT = "no-conflict"
     """No answer conflicts with another."""
     NO_ANSWER = "no-answer"

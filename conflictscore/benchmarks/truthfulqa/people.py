@@ -55,8 +55,8 @@ def rated_truthfulqa(
 
     Rows that reveal nothing about a judge are left out and counted. A row is left out if its
     question has no references, if its answer has both labels, if it repeats an earlier row, or if
-    its answer equals a reference. In the last case, the judge could read the label from the
-    references, since it sees them.
+    its answer equals a reference. If the answer equals a reference, the judge could read the label
+    from the references, since it sees them.
 
     Args:
         answers: The path of ``judge_truth.jsonl`` or ``judge_info.jsonl``.

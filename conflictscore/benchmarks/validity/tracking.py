@@ -75,8 +75,8 @@ class PartFigures(Record):
     unscored: Annotated[int, Field(ge=0)]
     """The number of answers without scores.
 
-    Either none of their claims has a label, or too many of the judge's replies were unusable. Means
-    and correlations omit these answers.
+    Either no claim of such an answer has a label, or too many of the judge's replies were unusable.
+    Means and correlations omit these answers.
     """
     people_mean: float | None
     measures: tuple[Tracked, ...]
@@ -177,8 +177,8 @@ def _part(name: str, part: str, scored_answers: Sequence[_Scored]) -> PartFigure
 def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) -> Interval:
     """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
-    The bounds are None if rho is undefined in too many bootstrap samples, or if it is the
-    same in all of them. In both cases, the samples say nothing about the error of rho.
+    The bounds are None if rho is undefined in too many bootstrap samples, or if rho is the same in
+    all samples. In both cases, the samples say nothing about the error of rho.
     """
     n = len(people)
     rho = _spearman(people, levels)

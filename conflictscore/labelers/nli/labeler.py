@@ -302,10 +302,11 @@ def undoubted_window(
 def deciding_window(windows: Sequence[Mapping[Label, float]]) -> int:
     """Return the index of the window that decides the label of the document.
 
-    Among the windows that take a side, it is the one whose side is the most probable; on a tie, the
-    first. So if a document both supports and contradicts the claim, its label is the side that it
-    states more strongly. A document is IRRELEVANT only if no window takes a side. If no window
-    does, the window that comes closest to taking a side represents the document.
+    Among the windows that take a side, the deciding window is the one whose side is the most
+    probable; on a tie, the first. So if a document both supports and contradicts the claim, its
+    label is the side that it states more strongly. A document is IRRELEVANT only if no window takes
+    a side. If no window does, the window that comes closest to taking a side represents the
+    document.
     """
 
     def strength(place: int) -> tuple[bool, float]:

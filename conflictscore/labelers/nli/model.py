@@ -1,9 +1,10 @@
 """An NLI model, which is loaded only once per process.
 
 Each pair is processed separately on one thread, and as many pairs run in parallel as there are
-cores. On a CPU, this is as fast as batches if pairs have at least about 50 tokens, and it needs no
-padding. More importantly, the result for a pair does not depend on other pairs: a dynamically
-quantised model scales all pairs of a batch together, so each would influence the others.
+cores. On a CPU, parallel pairs are as fast as batches if pairs have at least about 50 tokens, and
+they need no padding. More importantly, the result for a pair does not depend on other pairs: a
+dynamically quantised model scales all pairs of a batch together, so each would influence the
+others.
 """
 
 import hashlib

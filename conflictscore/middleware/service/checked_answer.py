@@ -291,7 +291,7 @@ class CheckedAnswer:
     def _refused(self, run: Run) -> Completion:
         """Send the configured refusal instead of the answer, or HTTP 503.
 
-        Neither of the two quotes the answer, but the stored run contains it.
+        Neither the refusal nor the error quotes the answer, but the stored run contains it.
         """
         settings = self._service.settings
         if run.status is not RunStatus.PASSED_THROUGH:  # unchecked answers are already counted

@@ -265,7 +265,7 @@ class KeptRuns:
         return count, [ListedRun._make((*row[:5], *map(bool, row[5:8]), *row[8:])) for row in rows]
 
     def entries(self, run_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Yield the stored runs that have these ids. Reading them does not keep them longer."""
+        """Yield the stored runs with these ids, without extending how long they are stored."""
         for run_id in run_ids:
             if row := self._one("SELECT run FROM runs WHERE id = $1", run_id):
                 yield json.loads(row[0])

@@ -44,7 +44,7 @@ class RefusedError(Exception):
     Attributes:
         status: The HTTP status.
         code: The kind of error, for programs.
-        param: The invalid field, such as ``messages[0].role``.
+        param: The invalid field of the request, such as ``messages[0].role``.
         retry_after: Seconds to wait before the next try.
         run: Headers that name the failed run, if there is one.
     """

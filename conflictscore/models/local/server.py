@@ -47,7 +47,7 @@ class LocalServer:
 
     If the process dies, for example because memory runs out, it is restarted at the same address
     (``base_url``). ``model`` is the file name without suffix. ``context_window`` counts the tokens
-    of prompt and reply together. This is the requested window, or the model's own if that is
+    of prompt and reply together. The window is the requested one, or the model's own if that is
     smaller.
     """
 

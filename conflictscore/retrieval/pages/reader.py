@@ -34,7 +34,8 @@ install the second package."""
 _AT_ONCE = 8
 """Maximum number of pages that are fetched and kept in memory at the same time.
 
-By default, each has at most 2 MB. One search has ten results, so a higher number gains little.
+By default, each has at most 2 MB. One search has ten results, so keeping more than ten pages gains
+little.
 """
 
 _HELD, _STRANGE = 0.75, 0.4
@@ -43,8 +44,8 @@ _HELD, _STRANGE = 0.75, 0.4
 Below the first limit, the snippet is kept in addition to the page. Below the second limit, a short
 page is assumed to be about something else.
 
-Many sites send a notice about cookies, robots or subscriptions instead of the page. Such notices
-were compared with ten snippets: they contained at most a third of a snippet's words, in any
+Many sites send a notice about cookies, robots or subscriptions instead of the page. We compared
+such notices with ten snippets: the notices contained at most a third of a snippet's words, in any
 language.
 """
 _SHORT_PAGE = 3_000

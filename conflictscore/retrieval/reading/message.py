@@ -170,8 +170,8 @@ def _parts(part: _Part) -> list[_Part]:
 def _shown_parts(group: _Part) -> list[_Part]:
     """Return the parts of a group that are displayed.
 
-    If the parts are versions of the same text, the best comes first. The other versions are used
-    only if the best is empty.
+    If the parts are versions of the same text, the best comes first. Versions other than the best
+    are used only if the best is empty.
     """
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":

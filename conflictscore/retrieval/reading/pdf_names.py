@@ -1,7 +1,7 @@
 """Finds out cheaply whether a PDF may have layers, form fields or typed notes.
 
 The names of these features are searched in the bytes of the file and in its compressed objects.
-Most files have none of them, and their pages need not be examined for them.
+Most files have none of these features, and their pages need not be examined.
 """
 
 import re

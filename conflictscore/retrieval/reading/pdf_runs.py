@@ -139,9 +139,9 @@ class PageRuns:
     def _even_lines(self, sizes: "NDArray[np.float64]") -> tuple[list[bool], list[float]]:
         """Return which lines are at one height and entirely visible, and the widths of pieces.
 
-        Such lines are called even, and most lines are. ``_uneven_runs`` would return the same runs
-        more slowly. The width of a piece is that of an average character, relative to the font
-        size, measured up to the next piece.
+        Lines at one height that are entirely visible are called even; most lines are.
+        ``_uneven_runs`` would return the same runs more slowly. The width of a piece is that of an
+        average character, relative to the font size, measured up to the next piece.
         """
         starts, ends, _, firsts = self._pieces
         count = len(starts)

@@ -31,7 +31,8 @@ class _Handle(ctypes.c_void_p):
 class Calls:
     """The pdfium functions, with addresses declared as integers.
 
-    Those whose comment says so have no declared arguments, and take addresses as ``c_void_p``.
+    Some functions, marked by a comment, have no declared arguments, and take addresses as
+    ``c_void_p``.
     """
 
     def __init__(self) -> None:
@@ -82,7 +83,7 @@ class Calls:
 class ManyCalls:
     """Asks pdfium about many characters or objects with few steps of Python.
 
-    One such object can serve all pages of a file.
+    One object of this class can serve all pages of a file.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
 """Rates how plausible a decoded text is in a language with the Latin alphabet.
 
 A detector of encodings often cannot tell "längd" (windows-1252) from "lĺngd" (windows-1250), since
-both consist of letters. The languages tell them apart: each uses few letters beyond a to z.
+both consist of letters. The text's language tells the two apart, since each language uses few
+letters beyond a to z.
 """
 
 import math

@@ -19,7 +19,10 @@ _ALPHABETS = {
     "ideographZodiac": "子丑寅卯辰巳午未申酉戌亥",
     "thaiLetters": "กขคงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ",
 }
-"""The letters of each numbering style. After the last letter, Word doubles them."""
+"""The letters of each numbering style.
+
+After the last letter, Word doubles the letters: "z" is followed by "aa".
+"""
 _ALPHABETS["aiueoFullWidth"] = _ALPHABETS["aiueo"]
 _ZEROS = {
     "decimalFullWidth": "０",

@@ -28,8 +28,8 @@ class MethodEntry(NamedTuple):
     place: str
     """The method's module, with a leading dot for a module of this package.
 
-    The name of the object may follow after a colon. By default, it is the method's name in capital
-    letters.
+    The name of the object may follow after a colon. By default, the object's name is the method's
+    name in capital letters.
     """
     step: str = ""
     """The step that the method shares with others; empty if the method has a step of its own."""
@@ -120,8 +120,8 @@ COMPARED = (
 )
 """Comparisons with methods other than ``rag``; each is made if both of its methods were run.
 
-The first one is the paper's (Tables 4 and 5). The other pairs compare ``regenerated-rag`` with its
-controls, to separate the effect of the evidence from the effect of asking twice.
+The first one is the paper's (Tables 4 and 5). All pairs but the first compare ``regenerated-rag``
+with its controls, to separate the effect of the evidence from the effect of asking twice.
 """
 
 LOOP_METHODS = tuple(_LOOP_METHODS)

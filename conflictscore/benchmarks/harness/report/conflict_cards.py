@@ -88,7 +88,7 @@ def _card(transitions: Transitions, figures: Figures, paper: PaperTransitions | 
 def _counts(transitions: Transitions) -> Iterator[str]:
     """Count the first answers with a conflict, and the cases that limit the figures.
 
-    These cases are answers that failed, are unjudged, or were compared only by wording.
+    The limiting cases are answers that failed, are unjudged, or were compared only by wording.
     """
     yield counted(transitions.conflict, "first answer") + " with a conflict"
     for number, what in (

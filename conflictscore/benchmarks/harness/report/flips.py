@@ -29,9 +29,9 @@ class FlipKind(StrEnum):
     HARM = "harm"
     """The answer changed from right to wrong or, if the measure is graded, to a worse value."""
     NEUTRAL = "neutral"
-    """Both answers have the same value."""
+    """The first and the final answer have the same value."""
     UNJUDGED = "unjudged"
-    """One of the answers has no verdict."""
+    """The first or the final answer has no verdict."""
 
 
 def second_look(question_result: QuestionResult) -> str | None:

@@ -63,7 +63,7 @@ class PooledPair(Record):
     """The p-value of a two-sided test, with the question as the unit.
 
     The test is the sign-flip test, which is equal to the exact McNemar test if there is only one
-    run. For a graded measure, it is Wilcoxon's test of the means.
+    run. For a graded measure, the test is Wilcoxon's test of the means.
     """
     p_holm: float | None = None
     """The p-value after Holm's adjustment over all pairs of the study."""
@@ -285,8 +285,8 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
     """Compute the deviation between runs, and the deviation that residuals alone would cause.
 
     The residuals are what remains of each question's difference in each run after subtracting the
-    run's mean and the question's mean (two-way layout). Both deviations are None if there are fewer
-    than two runs or two common questions.
+    run's mean and the question's mean (two-way layout). The two deviations are None if there are
+    fewer than two runs or two common questions.
     """
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()
@@ -357,7 +357,7 @@ def _noise(runs: Sequence[ReportRun], measure: str) -> JudgeNoise:
 def _verdicts(question_result: QuestionResult, measure: str) -> set[tuple[str, float, bool]]:
     """Return each text that was judged, its verdict, and whether the verdict came from a cache.
 
-    Chosen options are left out, since no judge is needed for them. Answers that are judged by a
+    Chosen options are left out, since an option needs no judge. Answers that are judged by a
     separate criterion are left out too. Methods with the same text share a verdict; it is counted
     once.
     """

@@ -40,7 +40,7 @@ from conflictscore.reporting.figure_text import (
 from conflictscore.reporting.plain_table import Card, card_of, print_card
 
 _FEW = range(2, 7)
-"""If the number of categories is in this range, they are shown even without ``verbose``.
+"""If the number of categories is in this range, the categories are shown even without ``verbose``.
 
 A single category would only repeat the figures of the whole run. More than six would fill the
 terminal; the limit was chosen by hand.
@@ -284,7 +284,7 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
     """Tabulate the figures by category.
 
-    If there are few categories, such as conflict types, they are always shown. Otherwise they are
+    Categories are always shown if there are only a few, such as conflict types. Otherwise they are
     shown only if ``verbose`` is set.
     """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
