@@ -31,7 +31,11 @@ class CountBar:
     def __init__(
         self, console: Console, verb: str, nouns: str, *, visible: bool = True, reasons: int = 5
     ) -> None:
-        """Prepare the bar; ``with`` shows it. At most ``reasons`` kinds of failure are printed."""
+        """Prepare the bar; ``with`` shows it.
+
+        At most ``reasons`` kinds of failure are printed. The default was chosen by hand: five lines
+        do not scroll the rest off a screen.
+        """
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)

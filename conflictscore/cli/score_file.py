@@ -80,7 +80,7 @@ Examples:
     type=click.IntRange(min=1),
     metavar="N",
     help="How many rows to score at the same time. Default: 16, or 1 with a local model. On "
-    "Ray, the number applies to each worker (default: 4).",
+    "Ray, the number applies to each worker (default: 4, or 1 with a local model).",
 )
 @click.option(
     "--engine",

@@ -286,7 +286,10 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
     verdicts = dict[int, RelationVerdict]()
     for match in filter(None, map(_LINE.match, reply.splitlines())):
         number, verdict = int(match["number"]), _verdict(match)
-        if verdicts.setdefault(number, verdict).relation is not verdict.relation:
+        earlier = verdicts.setdefault(number, verdict)
+        # RIVAL, CORRECTS and CORRECTED have the same relation, but name different sides as better
+        is_same_side = earlier.knows_better == verdict.knows_better
+        if earlier.relation is not verdict.relation or not is_same_side:
             raise ValueError(f"statement {number} had two different relations")
     missing = [number for number in range(1, count + 1) if number not in verdicts]
     if missing:

@@ -183,7 +183,15 @@ async def test_a_refusal_is_never_looked_at() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["", "1: MAYBE\n2: RIVAL", "1: RIVAL", "1: RIVAL\n1: SAME\n2: SAME", "they are rivals"],
+    [
+        "",
+        "1: MAYBE\n2: RIVAL",
+        "1: RIVAL",
+        "1: RIVAL\n1: SAME\n2: SAME",
+        "1: RIVAL\n1: CORRECTS\n2: SAME",
+        "1: CORRECTS\n1: CORRECTED\n2: SAME",
+        "they are rivals",
+    ],
 )
 def test_a_reply_that_leaves_a_statement_out_is_refused(reply: str) -> None:
     with pytest.raises(ValueError, match=r"statement 1|no line"):

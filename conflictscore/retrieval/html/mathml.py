@@ -75,6 +75,7 @@ def _scripts(node: "LexborNode") -> str:
 
 def _fraction(node: "LexborNode") -> str:
     numerator, denominator = _parts(node, 2)
+    # without a line, as in a binomial coefficient; the number may have a unit such as "pt"
     if (node.attributes.get("linethickness") or "").strip("pxemt ") == "0":
         return f"({numerator} over {denominator})"
     return f"{grouped(numerator)}/{grouped(denominator)}"

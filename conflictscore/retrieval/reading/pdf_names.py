@@ -2,6 +2,8 @@
 
 The names of these features are searched in the bytes of the file and in its compressed objects.
 Most files have none of these features, and their pages need not be examined.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re
