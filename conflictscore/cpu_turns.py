@@ -23,8 +23,8 @@ class Turns:
 
     Python runs one thread at a time, so several threads that read long texts would leave a server's
     event loop little time. Short requests (:meth:`short_request`) therefore have precedence. While
-    they run, a thread that had to wait during its turn sleeps at the end of the turn, and the short
-    requests get most of the time of a busy process.
+    short requests run, a thread that had to wait during its turn sleeps at the end of the turn. So
+    the short requests get most of the time of a busy process.
     """
 
     def __init__(self) -> None:

@@ -221,8 +221,9 @@ def spliced(answer: str, changes: Iterable[tuple[int, int, str]]) -> str:
 def _repeats(answer: str, passage: Passage, text: str) -> bool:
     """Return whether a replacement repeats a different sentence, or the start of the text after it.
 
-    The start of the following text is repeated if a sentence was split in the wrong place: the
-    replacement is a whole sentence, and the second half of the old sentence would follow it.
+    If a sentence was split in the wrong place, the replacement is a whole sentence, and the second
+    half of the old sentence follows it. Then the start of the following text repeats the end of the
+    replacement.
     """
     old = _sentences_in(answer[passage.start : passage.end])
     new = _sentences_in(text)

@@ -22,8 +22,8 @@ _FORM = "http://HOST:PORT, or https, socks5 or socks5h instead of http"
 def proxy_for(url: str) -> str | None:
     """Return the proxy address for a URL, from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 
-    A client looks up the proxy only for the endpoint that it calls, since a proxy that it does not
-    use must not cause an error (for example, a SOCKS proxy whose package is missing).
+    A client looks up the proxy only for the endpoint that it calls. A proxy that the client does
+    not use must not cause an error, for example because the package for SOCKS is missing.
 
     Raises:
         ConfigurationError: The proxy's address cannot be read.

@@ -3,10 +3,10 @@
 Every question has documents for and against a claim, according to people's labels. One document on
 the smaller side belongs to an attacker, who copies it in three ways: unchanged, with one word in
 six changed, and with Cyrillic letters in place of Latin ones. The copies have the label of the
-original. Three outcomes are compared with those of the same question without copies: whether the
-attacker's side wins the documents' vote, whether a wrong answer on the attacker's side is no longer
-corrected, and CS-R. Copies cannot change which claims are disputed, since one document is enough
-for a dispute and no defence removes a document.
+original. Three outcomes are compared with those of the same question without copies. The first is
+whether the attacker's side wins the documents' vote. The second is whether a wrong answer on the
+attacker's side is no longer corrected. The third is the share CS-R. Copies cannot change which
+claims are disputed, since one document is enough for a dispute and no defence removes a document.
 """
 
 import json

@@ -4,7 +4,7 @@ A simulated upstream answers at once. Honest clients have a key and send one req
 Each round has three phases. In the first phase, the honest clients are alone. In the second, there
 are also hostile connections without a key. In the third, there are also callers who send hostile
 texts, including tool messages. The two attacks run in another process. There are five kinds of
-hostile connections, in equal numbers: they send nothing, stop in the middle of the headers, stop in
+hostile connections, in equal numbers. They send nothing, stop in the middle of the headers, stop in
 the middle of a body, request the chat page 200 times without reading it, or use HTTP/2 with a
 window of size zero. If the service closes a hostile connection, it is reopened at once. The table
 shows medians over the rounds, and medians of the ratios to the first phase of the same round.

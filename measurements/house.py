@@ -3,9 +3,9 @@
 Lines by room: a room is a package below conflictscore/, or tests/, measurements/ or training/.
 
 Shared module names: file names that occur in two folders, and may therefore mean two things. Three
-repetitions are intended and do not count: the folders below benchmarks/ have the same parts, a file
-in cli/ is named after the command that it defines, and the registry.py of a room lists the names
-that users may choose. Shared class names: public classes and type aliases defined in two modules.
+repetitions are intended and do not count. The folders below benchmarks/ have the same parts. A file
+in cli/ is named after the command that it defines. The registry.py of a folder lists the names that
+users may choose. Shared class names: public classes and type aliases defined in two modules.
 
 Wordings: each entry of PATTERNS has names to avoid, and a regular expression for wordings to avoid
 in docstrings, help texts and messages. The patterns only find known offenders. No pattern can

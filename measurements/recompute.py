@@ -6,10 +6,10 @@ from scipy and statsmodels. Each number is compared with figures.json.
 
 These figures are recomputed: shares with Wilson intervals, means with bootstrap intervals, failures
 and unjudged answers, paired comparisons (exact McNemar test, or Wilcoxon's test with Pratt's
-method), Holm's adjustment, the transitions of section 6.4 (by claims and by wording), categories,
-types of conflict, mean CS-C and CS-R from the labels, coverage, and calls and tokens by model.
-Dollars are not recomputed, since they need a price table, and neither are figures derived from
-them.
+method) and Holm's adjustment. So are the transitions of section 6.4 (by claims and by wording),
+categories, types of conflict, mean CS-C and CS-R from the labels, coverage, and calls and tokens by
+model. Dollars are not recomputed, since they need a price table, and neither are figures derived
+from them.
 
 For the folder of a study (--seeds), the figures of each run are recomputed, and then the pooled
 figures. For other studies, --study takes the output of `conflictscore report RUN RUN --json`. Two

@@ -52,8 +52,10 @@ class Played:
     form: str
     planted: Mapping[str, float]
     found: Mapping[str, tuple[float | None, float | None, float | None]]
-    """Reported values and intervals, by the same names. Corrections and harms are those of the
-    first seed."""
+    """Reported values and intervals, by the same names as in ``planted``.
+
+    The numbers of corrections and harms are from the run with the first seed.
+    """
     p_value: float | None
     p_holm: float | None
     calls: int

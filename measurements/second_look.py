@@ -17,11 +17,11 @@ things as a disagreement. "told" counts, over all disputed questions, the correc
 final answer gives, and "of" counts the correct answers that any document gives.
 
 
-There are six sets. ramdocs-whole has all documents of RAMDocs, and ramdocs has those about a single
-entity. natconfqa and wikicontradict were labelled by people. minority has twenty constructed cases
-in which a minority of the documents is right (``minority.toml``). conflicts has the questions of
-CONFLICTS on outdated facts and misinformation, if their gold answer occurs in the note on a
-document; a model wrote these notes.
+There are six sets. ramdocs-whole has all documents of RAMDocs, and ramdocs has the documents about
+a single entity. natconfqa and wikicontradict were labelled by people. minority has twenty
+constructed cases in which a minority of the documents is right (``minority.toml``). conflicts has
+the questions of CONFLICTS on outdated facts and misinformation, if their gold answer occurs in the
+note on a document; a model wrote these notes.
 
 With --readers scripted, the scripted model knows the answer in each document. When this model
 compares two sides, it finds no reason for either in the sets that people labelled; in minority and

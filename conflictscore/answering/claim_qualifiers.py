@@ -1,10 +1,10 @@
 """Finds qualifiers in an answer that are missing from its claims.
 
-A qualifier is a word or sign that changes what a statement says: a limit ("only", "formerly"), a
-bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or a negating
-prefix ("unsafe"). Each qualifier of a passage must occur in a claim about the passage. Otherwise,
-the claim that was checked says more than the answer, or something different. Time is linear in the
-lengths of the texts.
+A qualifier is a word or sign that changes what a statement says. It is a limit ("only",
+"formerly"), a bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or
+a negating prefix ("unsafe"). Each qualifier of a passage must occur in a claim about the passage.
+Otherwise, the claim that was checked says more than the answer, or something different. Time is
+linear in the lengths of the texts.
 
 A qualifier that is wrongly reported makes an answer count as "partly" checked. The numbers of words
 and characters in the patterns were chosen by hand; they bound the time of the search.

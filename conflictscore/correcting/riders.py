@@ -188,8 +188,8 @@ def is_name(title: str, *, of_file: bool = False) -> bool:
     """Return whether a title is a short name, without a statement, an instruction or an amount.
 
     A name can contain years. A statement can be in any language, so a name of several words must be
-    in ASCII, and its words must be capitalised, except for words such as "of" and usual words of
-    titles such as "report". The restrictions on names do not apply to file names (``of_file``).
+    in ASCII. Its words must be capitalised, except for words such as "of" and usual words of titles
+    such as "report". The restrictions on names do not apply to file names (``of_file``).
     """
     title = unicodedata.normalize("NFKC", without_invisibles(title))
     words = _words(title)

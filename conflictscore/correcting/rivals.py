@@ -352,9 +352,9 @@ def _to_ask(claim: ClaimEvidence, looking: Looking) -> list[Document]:
 
     An embedded labeler misses some of the documents that contradict a claim, and any labeler may
     miss all of them. So if the labeler is embedded, or if no document contradicts the claim,
-    further documents are queried: those that share a word with the question or the claim, and those
-    that support the claim. A document is left out if the labeler is sure that it is irrelevant: a
-    small reader would invent an answer.
+    further documents are queried. These are documents that share a word with the question or the
+    claim, and documents that support the claim. A document is left out if the labeler is sure that
+    it is irrelevant: a small reader would invent an answer.
     """
     numbers, shares = set(claim.contradicts), dict[int, float]()
     if looking.is_labelled_by_embedded or not numbers:

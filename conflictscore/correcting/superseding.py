@@ -101,8 +101,8 @@ async def is_corrected_by_dissenter(
     """Return whether a rival's document says that the rival replaced the claim.
 
     Return False if a document for the claim says that it corrects something too. If more documents
-    support the claim, such a rival does not win, but the answer should not hide it: the copies of
-    an old rule often outnumber the notice of the new one.
+    support the claim, such a rival does not win. But the answer should not hide the rival, since
+    the copies of an old rule often outnumber the notice of the new rule.
 
     Raise ProviderError if no such statement could be labelled.
     """

@@ -1,9 +1,9 @@
 """Compares a claim that answers a yes-or-no question with its opposite.
 
 A small reader that writes its answer says yes to nearly every such question. The reader's
-probabilities of the words "Yes" and "No" tell more: on 160 documents of cases that the encoders
-were not trained on, they separate a yes from a no as well as the encoders do (area under the curve
-.80 and .77).
+probabilities of the words "Yes" and "No" tell more. On 160 documents of cases that the encoders
+were not trained on, these probabilities separate a yes from a no as well as the encoders do (area
+under the curve .80 and .77).
 """
 
 from collections.abc import Mapping, Sequence

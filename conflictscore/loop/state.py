@@ -239,9 +239,11 @@ class RunContext:
     run_id: str | None = None
     """The run's id, if the caller set it; if None, a new id is made."""
     reconsider: Reconsider = "worst"
-    """Which conflicting claim to reconsider when an answer is rewritten: the claim with the highest
-    share of contradiction, the first claim, the claim with the most evidence, or the claim that
-    the model names as its main claim."""
+    """Which conflicting claim to reconsider when an answer is rewritten.
+
+    The choices are the claim with the highest share of contradiction, the first claim, the claim
+    with the most evidence, and the claim that the model names as its main claim.
+    """
     on_event: "Callable[[Mapping[str, Any]], None] | None" = None
     """A function that is called with each event of the run; its errors are logged. The step itself
     calls it, in the thread of its event loop, so it must return at once."""

@@ -86,7 +86,7 @@ _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit
 """Matches a refusal of a limit that a reasoning model used up before it replied."""
 _LEAST_MOST_TOKENS = 256
 """Smallest number in a refusal that is taken for the maximum reply limit. No endpoint limits
-replies to fewer tokens.
+replies to fewer than 256 tokens.
 """
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the outcome of the first request for JSON. A server that

@@ -158,8 +158,8 @@ def json_reply(
 def _arguments(message: AIMessage) -> list[str]:
     """Return the arguments of each call in a reply, as JSON text; skip calls without arguments.
 
-    LangChain's parser keeps only the last of two fields with the same name. So the text that the
-    server sent is returned if the client kept it.
+    LangChain's parser keeps only the last of two fields with the same name. So if the client kept
+    the text that the server sent, this text is returned instead of LangChain's.
     """
     calls = message.additional_kwargs.get("tool_calls")
     if not message.tool_calls and not message.invalid_tool_calls:

@@ -35,9 +35,9 @@ _SAME_SHARE = 0.9
 def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capabilities) -> bool:
     """Return whether the server reports reading far fewer tokens than were sent.
 
-    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
-    does not show a cut in three cases: the count is smaller than any context window, the server has
-    reported reading a much longer prompt, or the server reports at least as many cached tokens.
+    Some servers, such as Ollama, do not count tokens found in their prompt cache. So in three
+    cases, a low count does not show a cut. The count is smaller than any context window, the server
+    has reported reading a much longer prompt, or the server reports at least as many cached tokens.
     """
     tokens_read = cost.input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)

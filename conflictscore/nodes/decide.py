@@ -26,9 +26,9 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Choose the next step: a correction if a claim is disputed.
 
     A second or later correction also requires new evidence. Further searches, if any, come before
-    the correction, once per round. If an earlier correction gave no reason, ``justify`` asks for
-    one even if no time is left: it needs a single short call, and a change without a reason cannot
-    be reviewed.
+    the correction, once per round. If an earlier correction gave no reason, ``justify`` asks for a
+    reason even if no time is left. It needs a single short call, and nobody can review a change
+    without a reason.
     """
     attempts, changes = attempts_of(state), changes_of(state)
     seconds_left = time_left(state, runtime.context)

@@ -299,7 +299,7 @@ class Run(Record):
         return self.model_copy(update={**update, "notes": (*self.notes, *gap_notes)})
 
     def unchecked(self, answer: str, reason: str, kind: GapKind = GapKind.CHECK_FAILED) -> Self:
-        """Return the run with an answer that is passed on unchecked, and the reason."""
+        """Return the run for an answer that is passed on unchecked, with the reason for this."""
         answer, reason = encodable((answer, reason))
         update: dict[str, Any] = {"answer": answer, "first_answer": answer, "reason": reason}
         update |= {"notes": (*self.notes, reason), "status": RunStatus.PASSED_THROUGH}

@@ -67,8 +67,8 @@ async def grounding_verdict(
 ) -> Verdict | None:
     """Compute the share, in [0, 1], of sentences that their cited documents support.
 
-    If a sentence cites no document, or cites one that does not exist, it counts as not supported,
-    and no call is made for it, even if it states nothing. All other sentences are judged
+    A sentence that cites no document, or a document that does not exist, counts as not supported,
+    even if it states nothing. No call is made for such a sentence. All other sentences are judged
     concurrently, with one call each; sentences that state nothing are left out.
 
     Returns:

@@ -1,9 +1,9 @@
 """Joins the records of a run into the results of each question, by method.
 
-A record describes one step: the search (``documents``), the ``loop`` that corrects answers, the
-answer of a method with its own step, the comparison of two answers (``meaning``), or a ``grade``.
-Three methods share the loop's record: ``rag`` is its first answer, ``regenerated-rag`` its last
-answer, and ``guarded-rag`` the last answer that its guard accepts.
+A record describes one step. A step is the search (``documents``), the ``loop`` that corrects
+answers, the answer of a method with its own step, the comparison of two answers (``meaning``), or a
+``grade``. Three methods share the loop's record: ``rag`` is its first answer, ``regenerated-rag``
+its last answer, and ``guarded-rag`` the last answer that its guard accepts.
 
 The results depend only on the questions and the set of records, not on the order of the records.
 """

@@ -57,8 +57,8 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """Compute the mean of one value per question, with its 95 % percentile bootstrap interval.
 
     The percentile interval contains the middle 95 % of the means of resampled questions. BCa
-    intervals would correct for the skew of the values, but a paired comparison has too few
-    differing questions to estimate the skew: on differences of -1, 0 and 1, BCa intervals contained
+    intervals would correct for the skew of the values. But a paired comparison has too few
+    differing questions to estimate the skew. On differences of -1, 0 and 1, BCa intervals contained
     the true mean no more often.
 
     Resampling identical values always gives the same mean, which says nothing about the error. So

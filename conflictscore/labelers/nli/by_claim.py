@@ -1,9 +1,9 @@
 """Decides from the NLI verdicts on all documents whether a claim is in conflict.
 
 A conflict depends on two pairs, one on each side. If the label of each pair is chosen separately,
-many conflicts are missed: a document with probabilities of 0.45 for SUPPORTS and 0.50 for
-IRRELEVANT does not count as support, even if it is certain that another document contradicts. So
-the labels of the two documents that are most likely to disagree are decided together.
+many conflicts are missed. For example, a document with probabilities of 0.45 for SUPPORTS and 0.50
+for IRRELEVANT does not count as support, even if it is certain that another document contradicts
+the claim. So the labels of the two documents that are most likely to disagree are decided together.
 """
 
 import math

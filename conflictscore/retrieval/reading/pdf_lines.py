@@ -88,7 +88,7 @@ class _OpenLine:
         self.ends_raised = False
 
     def add(self, run: TextRun, *, is_raised: bool) -> None:
-        """Add the next run; whether it is marked depends on the runs before it."""
+        """Add the next run; the runs before it decide whether it is marked as raised or lowered."""
         base = self.base
         if not is_raised:
             self._mark_letter()

@@ -211,11 +211,11 @@ def _is_null(value: object) -> bool:
 def _text_object(fields: dict[str, Any]) -> dict[str, Any]:
     """Return the object that contains the text, together with its metadata.
 
-    This object is the row itself, the first object in the row that has text (LangChain's
-    ``kwargs``, LlamaIndex's ``__data__`` and ``text_resource``, Elasticsearch's ``_source``, the
-    ``document`` of a search result), or the row's metadata, as in Pinecone's exports. A text stored
-    in pieces becomes one text with several lines. An inner object without a title or address gets
-    those of the objects around it.
+    This object is the row itself, the first object in the row that has text, or the row's metadata,
+    as in Pinecone's exports. Objects with text are LangChain's ``kwargs``, LlamaIndex's
+    ``__data__`` and ``text_resource``, Elasticsearch's ``_source``, and the ``document`` of a
+    search result. A text stored in pieces becomes one text with several lines. An inner object
+    without a title or address gets those of the objects around it.
     """
     inner, metadata = _innermost(fields)
     inner = {**inner, **_joined_pieces(inner)}

@@ -35,8 +35,10 @@ _WITHOUT_BOM = (("utf-16-le", 1), ("utf-16-be", 0))
 """The encodings that some programs write without a byte order mark, each with the place of the zero
 byte in a pair that is an ASCII character."""
 _PAIRS, _ZERO, _NOT_ZERO = 2_000, 0.5, 0.02
-"""Number of pairs of bytes that are examined, the least share of them with a zero byte in its
-place, and the largest share with a zero byte in the other place, since UTF-16 has no U+0000."""
+"""Three limits for recognising UTF-16: the number of pairs of bytes that are examined, the least
+share of pairs with a zero byte in its place, and the largest share with a zero byte in the other
+place (UTF-16 text has no U+0000).
+"""
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _META_WITHIN = 4096
