@@ -184,13 +184,13 @@ class _Shown(NamedTuple):
 def _samples(folder: Path, most: int, seed: int) -> dict[str, list[_Shown]]:
     """Draw files of each ending, and return those with visible words."""
     files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
-    fetch(folder, files)
     random.Random(seed).shuffle(files)  # noqa: S311 - a sample
     samples: dict[str, list[_Shown]] = {ending: [] for ending in ENDINGS}
     with viewer() as visible_in:
         for file in files:
             if len(samples[file.ending]) == most:
                 continue
+            fetch(folder, [file])
             try:
                 visible = visible_in(file, folder)
             except FAILURES as error:
