@@ -82,6 +82,10 @@ _ORDINAL_WORD = re.compile(
     r"(?!\w)"
 )
 """Matches an English ordinal number below 100, such as "tenth" and "twenty-first"."""
+_ARTICLE = re.compile(
+    "(?<!\\w)(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(\\w{3,40})(?!\\w)"
+)
+"""Matches an Arabic word with its article, which may follow "and", "so", "in" or "like"."""
 # Thousands separators: comma, full stop, apostrophes, the Arabic one, and several spaces.
 _SEPARATOR = r"[,.'\u2019\u066c\u00a0\u202f\u2009 ]"
 _GROUPED = re.compile(
@@ -121,7 +125,8 @@ def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     """Yield the terms that rank a text: case-folded words, and stop words that may be names.
 
     A word with two spellings yields both. For example, "co-operation" also yields "cooperation",
-    "U.S." yields "US", and "Müller" yields "mueller".
+    "U.S." yields "US", and "Müller" yields "mueller". An Arabic word with its article also yields
+    the word without it.
     """
     whole = _NUMERO.sub("No. ", _DIVIDED.sub("", text))
     folded = fold(whole)
@@ -150,6 +155,7 @@ def _other_spellings(text: str, folded: str) -> Iterator[str]:
         word = initials.replace(".", "")
         yield word if word.lower() in _STOP_WORDS else fold(word)
     if not text.isascii():
+        yield from _ARTICLE.findall(folded)
         composed = normalize("NFC", text).lower()
         for word in _UMLAUT.findall(composed):
             yield fold(word.translate(_WRITTEN_OUT))

@@ -129,6 +129,8 @@ def test_nothing_scores_if_one_side_has_no_words(texts: list[str]) -> None:
 FOUND_THOUGH_WRITTEN_ANOTHER_WAY = {
     "Arabic vowels": ("افتُتِحَ الجِسْرُ", "متى افتتح الجسر؟"),
     "Arabic letters": ("أُنشئ الميناء", "انشئ الميناء"),
+    "the Arabic article": ("افتتح الجسر والميناء", "جسر"),
+    "an Arabic word with its article and a preposition": ("وقف بالميناء", "الميناء"),
     "Persian letters": ("کتابخانه ی شهر", "كتابخانه ي شهر"),
     "Hebrew vowels": ("הַגֶּשֶׁר נִפְתַּח", "מתי נפתח הגשר?"),
     "Hindi words": ("पुल १९३२ में खुला", "पुल कब खुला?"),
