@@ -5,8 +5,8 @@ that the text must match, and expressions that it must not match. A reader passe
 these conditions hold. The comparison favours this package in two ways: the cases were written to
 find faults of its readers, and the expressions describe lines in this package's format.
 
-With --folder, a sample of the files of ``measurements.real_files`` is read, too, and compared with
-the words that a person sees (``measurements.visible_words``). The output shows for each reader:
+With --folder, a sample of the files that ``measurements.real_files`` has fetched into that folder is
+read, too, and compared with the words that a person sees (``measurements.visible_words``). The output shows for each reader:
 
 - kept: the share of the visible words that the text has
 - added: the share of the text's words that are not visible, without marks of pictures and the
@@ -41,7 +41,6 @@ from measurements.real_files import (
     LIST,
     RealFile,
     faults_of,
-    fetch,
     picture,
     with_text_column,
 )
@@ -182,15 +181,14 @@ class _Shown(NamedTuple):
 
 
 def _samples(folder: Path, most: int, seed: int) -> dict[str, list[_Shown]]:
-    """Draw files of each ending, and return those with visible words."""
+    """Draw files of each ending from those in the folder, and return those with visible words."""
     files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
     random.Random(seed).shuffle(files)  # noqa: S311 - a sample
     samples: dict[str, list[_Shown]] = {ending: [] for ending in ENDINGS}
     with viewer() as visible_in:
         for file in files:
-            if len(samples[file.ending]) == most:
+            if len(samples[file.ending]) == most or not file.place(folder).exists():
                 continue
-            fetch(folder, [file])
             try:
                 visible = visible_in(file, folder)
             except FAILURES as error:

@@ -76,9 +76,13 @@ class RealFile(NamedTuple):
         """The ending of the file's name, without ``.gz``."""
         return Path(self.path.removesuffix(".gz")).suffix.lower()
 
+    def place(self, folder: Path) -> Path:
+        """Return the file's path in the folder with the unpacked packages."""
+        return folder / self.kind / self.package.split("=")[0] / self.path
+
     def content(self, folder: Path) -> bytes:
         """Return the file's bytes from the folder with the unpacked packages."""
-        content = (folder / self.kind / self.package.split("=")[0] / self.path).read_bytes()
+        content = self.place(folder).read_bytes()
         return gzip.decompress(content) if self.path.endswith(".gz") else content
 
 

@@ -79,7 +79,7 @@ def viewer() -> Iterator[Callable[[RealFile, Path], Visible]]:
         def visible(file: RealFile, folder: Path) -> Visible:
             content = file.content(folder)
             if file.ending == ".html":
-                place = folder / file.kind / file.package.split("=")[0] / file.path
+                place = file.place(folder)
                 if place.suffix == ".gz":
                     converted.write_bytes(content)
                     place = converted
