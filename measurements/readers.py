@@ -5,8 +5,9 @@ that the text must match, and expressions that it must not match. A reader passe
 these conditions hold. The comparison favours this package in two ways: the cases were written to
 find faults of its readers, and the expressions describe lines in this package's format.
 
-With --folder, a sample of the files that ``measurements.real_files`` has fetched into that folder is
-read, too, and compared with the words that a person sees (``measurements.visible_words``). The output shows for each reader:
+With --folder, a sample of the files that ``measurements.real_files`` has fetched into that folder
+is read, too, and compared with the words that a person sees (``measurements.visible_words``). The
+output shows for each reader:
 
 - kept: the share of the visible words that the text has
 - added: the share of the text's words that are not visible, without marks of pictures and the
