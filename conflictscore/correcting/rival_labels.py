@@ -1,17 +1,18 @@
 """Labels the rivals of a disputed claim against the documents that can change the outcome."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from conflictscore.answering.statements import telling_terms
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.quoted_labels import labels_by_quotation
 from conflictscore.correcting.vote import WITNESSES
 from conflictscore.errors import FailureKind, ProviderError
 from conflictscore.labelers.table import label_table
 from conflictscore.labelers.verdicts import unlabelled
 from conflictscore.metric import worth
-from conflictscore.records import Claim, ClaimEvidence, Document, Label
+from conflictscore.records import Claim, ClaimEvidence, Document, EvidenceLabel, Label
 
 _STAYS = "left out: the document supports the claim, and the claim stays in the answer"
 _WINDOW_CHARS, _OVERLAP_CHARS = 2000, 100
@@ -48,18 +49,24 @@ async def rivals_labelled(
     labelled last. Documents that support the claim and name no rival hardly ever support a rival.
     So if no rival has a second witness by then, the claim stays, and these documents are not
     labelled. A rival in ``corrects`` (numbers of rivals) needs no second witness.
+
+    If each label costs a call, documents whose quotations on the claim decide their labels for the
+    rivals are labelled by these quotations, as :func:`_labelled_by_samples` describes.
     """
-    is_alone = claim.independent(Label.CONTRADICTS, looking.duplicates) == 1
-    if not (is_alone and claim.supports and _calls_cost(claim, looking)) or corrects:
+    if not rivals or not _calls_cost(claim, looking):
         return await labelled(rivals, looking)
+    quoted = await asyncio.to_thread(labels_by_quotation, rivals, claim, looking)
+    is_alone = claim.independent(Label.CONTRADICTS, looking.duplicates) == 1
+    if not (is_alone and claim.supports) or corrects:
+        return await _labelled_by_samples(rivals, quoted, looking)
     rest = await asyncio.to_thread(_supporters_without_rivals, rivals, claim, looking)
     if not rest:
-        return await labelled(rivals, looking)
+        return await _labelled_by_samples(rivals, quoted, looking)
     last_numbers = {document.number for document in rest}
     others = [document for document in looking.documents if document.number not in last_numbers]
-    first = await labelled(rivals, replace(looking, documents=others))
+    first = await _labelled_by_samples(rivals, quoted, replace(looking, documents=others))
     if any(_may_win(rival, claim, looking) for rival in first):
-        last = await labelled(rivals, replace(looking, documents=rest))
+        last = await _labelled_by_samples(rivals, quoted, replace(looking, documents=rest))
     else:
         last = tuple(
             ClaimEvidence(
@@ -71,6 +78,63 @@ async def rivals_labelled(
             for rival in rivals
         )
     return tuple(map(_together, first, last))
+
+
+async def _labelled_by_samples(
+    rivals: Sequence[Claim], quoted: Mapping[int, Sequence[EvidenceLabel]], looking: Looking
+) -> tuple[ClaimEvidence, ...]:
+    """Label rivals; documents with the same labels in ``quoted`` are represented by the first.
+
+    The labeler judges this document, and every document that is not in ``quoted``. If it agrees
+    with the quotation, the others get their own labels in ``quoted``. Otherwise, it judges them
+    too.
+    """
+    groups = dict[tuple[Label, ...], list[int]]()
+    for document in looking.documents:
+        if labels := tuple(label.label for label in quoted.get(document.number, ())):
+            groups.setdefault(labels, []).append(document.number)
+    rest = {number for group in groups.values() for number in group[1:]}
+    if not rest:
+        return await labelled(rivals, looking)
+    numbers = {document.number for document in looking.documents}
+    evidence = await _labelled_against(numbers - rest, rivals, looking)
+    doubtful = {
+        number
+        for labels, (first, *others) in groups.items()
+        for number in others
+        if labels != _labels_of(first, evidence)
+    }
+    for number in sorted(rest - doubtful):
+        evidence = _with_labels(evidence, quoted[number])
+    if doubtful:
+        more = await _labelled_against(doubtful, rivals, looking)
+        evidence = tuple(map(_together, evidence, more))
+    return evidence
+
+
+async def _labelled_against(
+    numbers: Collection[int], rivals: Sequence[Claim], looking: Looking
+) -> tuple[ClaimEvidence, ...]:
+    """Label rivals against the documents with these numbers."""
+    documents = [document for document in looking.documents if document.number in numbers]
+    return await labelled(rivals, replace(looking, documents=documents))
+
+
+def _labels_of(document: int, evidence: Sequence[ClaimEvidence]) -> tuple[Label, ...]:
+    """Return a document's label for each rival."""
+    return tuple(
+        pair.label for each in evidence for pair in each.labels if pair.document == document
+    )
+
+
+def _with_labels(
+    evidence: Sequence[ClaimEvidence], labels: Sequence[EvidenceLabel]
+) -> tuple[ClaimEvidence, ...]:
+    """Add a document's label for each rival."""
+    return tuple(
+        _together(each, ClaimEvidence(claim=each.claim, labels=(label,)))
+        for each, label in zip(evidence, labels, strict=True)
+    )
 
 
 def _supporters_without_rivals(

@@ -63,9 +63,9 @@ def spliced_spans(
     passage: str, claim: str, rival: str, others: Sequence[str] = (), question: str = ""
 ) -> tuple[tuple[int, int], str] | None:
     """Return the position and the replacement of the span that :func:`spliced_span` replaces."""
-    differing_values = _differing_values(claim, rival, question)
-    if differing_values is not None:
-        own, new = differing_values
+    values = exchanged_values(claim, rival, question)
+    if values is not None:
+        own, new = values
         text = rival[slice(*new.span)]
         if any(each.agrees(own) for statement in others for each in values_in(statement)):
             return None
@@ -101,10 +101,10 @@ def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     Return None unless the claim and the rival differ in exactly one value and otherwise agree: a
     rival with a different verb or unit is not about the number in the claim.
     """
-    differing_values = _differing_values(claim, rival, question)
-    if differing_values is None:
+    values = exchanged_values(claim, rival, question)
+    if values is None:
         return None
-    own, new = differing_values
+    own, new = values
     old, text = claim[slice(*own.span)], rival[slice(*new.span)]
     text = _in_style(text, old, language_of(claim), language_of(rival))
     return claim[: own.span[0]] + text + claim[own.span[1] :]
@@ -123,7 +123,7 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
     return claim[: place[0]] + answer[slice(*span)] + claim[place[1] :]
 
 
-def _differing_values(
+def exchanged_values(
     claim: str, rival: str, question: str
 ) -> tuple[StatedValue, StatedValue] | None:
     """Return the claim's value and the rival's value, if nothing else differs in their texts."""

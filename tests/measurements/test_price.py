@@ -14,7 +14,7 @@ from measurements.row_steps import row_steps
         (25, None, 0, 12, 15_150, 5_150),
         (25, 5, 0, 12, 10_160, 2_050),
         (6, None, 1, 16, 6_800, 1_360),
-        (6, None, 6, 27, 11_650, 1_730),
+        (6, None, 6, 19, 9_660, 1_490),
     ],
 )
 def test_an_answer_costs_no_more_than_it_did(
