@@ -98,10 +98,10 @@ def claim_to_reconsider(
 ) -> int | None:
     """Return the number of the claim to reconsider, or None if no claim is in conflict.
 
-    The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here
-    it is the claim with the highest share of contradiction, since it is the likeliest to be wrong.
-    Ties go to the earlier claim. :func:`disputed_claims` has another order, since it serves
-    corrections of several claims, of which the main ones come first.
+    The paper reconsiders one "main claim that had conflicts" (Table 13) without saying which. Here,
+    the main claim is the claim with the highest share of contradiction, since it is the likeliest
+    to be wrong. Ties go to the earlier claim. :func:`disputed_claims` has another order, since it
+    serves corrections of several claims, of which the main ones come first.
     """
 
     def share(claim: ClaimEvidence) -> float:

@@ -95,7 +95,7 @@ class TrustTable:
 
     @property
     def described(self) -> dict[str, Any]:
-        """The table as plain JSON for a log. Default values are omitted."""
+        """The table as plain JSON for a log. Sources with the default weight are omitted."""
         return self._rules.model_dump(mode="json", exclude_defaults=True)
 
     def weights(self, documents: Sequence[Document]) -> dict[int, float]:

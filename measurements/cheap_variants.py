@@ -3,9 +3,10 @@
 DATA has natural cases: a claim, and documents that people labelled against it. Each answer joins
 the claims of --claims cases, with all their documents. A document of one case is irrelevant to the
 claims of the other cases. A labeler labels every document against each claim, and then against the
-whole answer as one claim. In both cases, two outputs are compared with people's labels. One output
-is the label of each document for the claim of its own case. The other output is CS-C, which is 0 or
-1 if the answer is one claim. Intervals are 95 % bootstrap intervals, resampled by answer.
+whole answer as one claim. For each of the two ways, two outputs are compared with people's labels.
+One output is the label of each document for the claim of its own case. The other output is CS-C,
+which is 0 or 1 if the answer is one claim. Intervals are 95 % bootstrap intervals, resampled by
+answer.
 
 Another cheap variant, which shows all documents in one call, was measured with the removed labeler
 ``matrix`` (docs/findings/labelers.md).

@@ -2,12 +2,12 @@
 
 A simulated endpoint in its own process takes 100 ms per call and handles 64 calls at a time.
 Answers of six claims are scored against ten documents. For each question, the call that splits the
-answer is made first. The other calls follow, limited by a semaphore. Four ways are compared: bare
-aiohttp, the OpenAI client, LangChain's chat model, and ``label``, which includes this package's
-scheduler, retries, checks and a fresh cache. The table shows medians over --rounds, and the wall
-time relative to that of aiohttp in the same round. With --faults, the answers are also scored
-against an endpoint that fails at times, and every label is compared with that of a run without
-faults.
+answer is made first. All other calls of the question follow, limited by a semaphore. Four ways are
+compared: bare aiohttp, the OpenAI client, LangChain's chat model, and ``label``, which includes
+this package's scheduler, retries, checks and a fresh cache. The table shows medians over --rounds,
+and the wall time relative to that of aiohttp in the same round. With --faults, the answers are also
+scored against an endpoint that fails at times, and every label is compared with that of a run
+without faults.
 """
 
 import asyncio

@@ -244,9 +244,10 @@ def _without_copies(
     """Return the effect of a defence on a question without copied documents.
 
     Returns:
-        Three values. The first says for each pair of documents whether they count as one source.
-        The second says for each such pair with people's labels whether the two labels are opposite.
-        The third says whether the defence changes the decision; None if unknown.
+        Three values. The first result says for each pair of documents whether they count as one
+        source. The second result says for each such pair with people's labels whether the two
+        labels are opposite. The third result says whether the defence changes the decision; None if
+        unknown.
     """
     documents, sides = question
     marked = mark_duplicates(documents)

@@ -163,7 +163,7 @@ def splatted_literals(trees: Trees) -> list[str]:
 
 
 def one_line_choices(trees: Trees) -> list[str]:
-    """Return choices made by tricks.
+    """Return expressions that choose a value by a trick, such as indexing a pair with a condition.
 
     Examples are ``(a, b)[flag]``, ``{True: a, False: b}[flag]`` and ``[*some, None][0]``.
     """

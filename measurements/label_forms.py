@@ -4,14 +4,15 @@
 python -m measurements.label_forms ../shared/data/labels NATURAL_groups.jsonl --cache FILE
 ```
 
-The first prompt is the long one, which is used with the embedded model. The second is the brief
-one, which is used with endpoints. The two prompts are sent to the same model. Each --template is a
-file that replaces the template of the brief prompt. Claims are judged in random order (--seed),
-each with all prompts before the next claim. The run ends after --minutes, and the claims judged so
-far are a random sample. Replies are stored in --cache, so the same command resumes. Each gain has a
-95 % bootstrap interval, resampled by claim. LABELS is a folder with nine sets of claims that people
-labelled; --sample claims are drawn from each set. CASES is a file of claims in the format of
-``conflictscore bench conflict-detection``. A pair without a usable verdict counts as wrong.
+The first prompt is the long one, which is used with the embedded model. The second prompt is the
+brief one, which is used with endpoints. The two prompts are sent to the same model. Each --template
+is a file that replaces the template of the brief prompt. Claims are judged in random order
+(--seed), each with all prompts before the next claim. The run ends after --minutes, and the claims
+judged so far are a random sample. Replies are stored in --cache, so the same command resumes. Each
+gain has a 95 % bootstrap interval, resampled by claim. LABELS is a folder with nine sets of claims
+that people labelled; --sample claims are drawn from each set. CASES is a file of claims in the
+format of ``conflictscore bench conflict-detection``. A pair without a usable verdict counts as
+wrong.
 """
 
 import asyncio

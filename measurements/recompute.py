@@ -51,7 +51,7 @@ def compared(recomputed: Any, reported: Any, where: str = "") -> Iterator[tuple[
 
 
 def shown_differences(where: str, recomputed: Any, reported: Any, *, as_json: bool) -> int:
-    """Print the number of recomputed figures and the differing ones; return the number of these."""
+    """Print the number of recomputed figures, and those that differ; return how many differ."""
     if as_json:
         click.echo(json.dumps(recomputed, indent=2))
     numbers = list(compared(recomputed, reported))

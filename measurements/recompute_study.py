@@ -139,7 +139,7 @@ def _with_holm(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _variation(by_run: Sequence[Mapping[str, float]]) -> tuple[float | None, float | None]:
     """Return the standard deviation of the runs' means, and the value expected by chance.
 
-    The latter follows from the interaction of runs and questions.
+    The expected value follows from the interaction of runs and questions.
     """
     questions = set.intersection(*map(set, by_run)) if len(by_run) > 1 else set()
     if len(questions) < 2:

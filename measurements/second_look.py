@@ -27,7 +27,7 @@ With --readers scripted, the scripted model knows the answer in each document. W
 compares two sides, it finds no reason for either in the sets that people labelled; in minority and
 conflicts, the model knows which side is right. With --readers local, or any other model, that model
 reads, splits answers and weighs. --labels takes people's labels, or those of a labeler such as nli.
---spoiled replaces some of people's labels with wrong ones, to show at which label accuracy
+--spoiled replaces some of people's labels with wrong labels, to show at which label accuracy
 corrections outnumber harms. The option's value is the share to replace, or the name of a labeler's
 confusion table. With --out, replies are stored, so a stopped run resumes.
 """

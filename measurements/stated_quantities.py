@@ -2,8 +2,9 @@
 
 Only pairs that the pooled models label SUPPORTS or CONTRADICTS are counted, for each kind of value
 in the claim. There are five places. All values of a kind are in the deciding window, or all are in
-the document. Otherwise, the deciding window has the digits of a missing value with a different
-unit, or a different value of the same kind, or neither. No rule on the text overrules the models.
+the document. If a value is missing, the deciding window has the digits of a missing value with a
+different unit, or a different value of the same kind, or neither. No rule on the text overrules the
+models.
 
 Files are groups of claims, as ``training.groups`` writes them. Outputs for each window are cached
 in --cache, so the same command resumes.

@@ -184,7 +184,7 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """Put documents into a prompt; long ones are cut to the parts most similar to the question.
+    """Put documents into a prompt, long documents as the parts most similar to the question.
 
     Documents are also cut in this way when a claim is reconsidered: the new answer has to answer
     the question, and the prompt quotes the evidence on the claim separately.

@@ -113,8 +113,9 @@ def _texts_of(lines: list[ReplyLine], words: frozenset[str], *, has_heading: boo
 def _without_label(text: str) -> str:
     """Remove a bold label before a claim, if the claim itself contains the label's words.
 
-    Otherwise, the label may be the claim's subject, as in "**Ada Holm:** Built the museum." A word
-    with the same letters and capitals in both may be a name, so it does not count as repeated.
+    If the claim lacks these words, the label may be the claim's subject, as in "**Ada Holm:** Built
+    the museum." A word with the same letters and capitals in both may be a name, so it does not
+    count as repeated.
     """
     label = _LABEL.match(text)
     if label is None:

@@ -4,7 +4,8 @@
 first made in Basel" says, although each word of the statement is in one of these claims. So if only
 claims of other passages contain a name or number of the passage, one of these claims must also
 contain a word that is near it in the passage. If all claims about a passage were read from other
-passages, this applies to every word of the passage. Time is linear in the lengths of the texts.
+passages, this condition applies to every word of the passage. Time is linear in the lengths of the
+texts.
 """
 
 import re

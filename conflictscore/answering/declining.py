@@ -304,7 +304,7 @@ def without_agreement(text: str) -> str:
 def asserts_nothing(text: str) -> bool:
     """Return whether a text only refuses, greets, asks, or says that the speaker does not know.
 
-    Each of its sentences must do so. The patterns cover the languages of
+    Each sentence of such a text must do one of these. The patterns cover the languages of
     :data:`~conflictscore.answering.languages.LANGUAGES`, and some phrases of other languages. An
     empty string does none of these things; callers must report it as missing, not as a refusal.
     """

@@ -244,8 +244,8 @@ _DENIALS_OF_SCRIPT = {
 def language_of(*texts: str) -> str | None:
     """Return the code of the language of several texts; None if it is uncertain.
 
-    A later text is used only if the earlier ones do not decide. For example, the language of the
-    answer "1871." is the language of its question.
+    A later text is used only if the earlier texts leave the language uncertain. For example, the
+    language of the answer "1871." is the language of its question.
     """
     for text in texts:
         if (code := _language_of(text[:_LOOKED_AT])) is not None:

@@ -258,8 +258,8 @@ def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[lis
 def _continued(open_runs: Sequence[_Run], indent: int, number: int) -> int | None:
     """Return the index of the sequence that a number continues; None if there is no such sequence.
 
-    The sequence at the same depth is preferred. If none fits, a model may have indented the line
-    by mistake, so the deepest one is used.
+    The sequence at the same depth is preferred. If no sequence fits, a model may have indented the
+    line by mistake, so the deepest sequence is used.
     """
     fitting = [n for n, run in enumerate(open_runs) if _goes_on(run, number)]
     return max(

@@ -33,7 +33,8 @@ _FUNCTION_WORDS = word_set(
 )
 """English function words.
 
-In other languages, every word counts as informative, so fewer answers count as the same.
+In languages without such a list, every word counts as informative, so fewer answers count as the
+same.
 """
 # Words that may precede the only name or value in an answer, as in "in 1871".
 _LEADING = word_set("a an at by for from in on the to with")

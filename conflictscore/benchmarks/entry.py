@@ -63,7 +63,7 @@ class Entry(NamedTuple):
     examples: tuple[str, ...] = ()
     """Example commands for the end of the help text, without the program's name.
 
-    If this is empty, an example is generated.
+    If the list is empty, an example is generated.
     """
     write_topics: "Callable[..., None] | None" = None
     """A function that asks a model for each question's topic and writes a new data file."""

@@ -29,8 +29,8 @@ COLLECT_AFTER = (5000, 20, 10)
 """The thresholds of Python's garbage collection while a command runs.
 
 Python's own thresholds are lower, and a command would spend more processor time on searching for
-garbage, of which there is little. With higher ones, more garbage would wait in memory. Chosen by
-hand.
+garbage, of which there is little. With higher thresholds, more garbage would wait in memory. Chosen
+by hand.
 """
 
 

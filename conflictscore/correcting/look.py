@@ -354,7 +354,7 @@ def _backed_things(look: SecondLook) -> list[RelatedAnswer]:
 
 
 def _related_with(things: Sequence[RelatedAnswer], look: SecondLook) -> tuple[RelatedAnswer, ...]:
-    """Return answers that are not rivals; labelled ones are returned only if among ``things``."""
+    """Return answers that are not rivals; labelled answers only if they are among ``things``."""
     return tuple(each for each in look.related if each in things or each.evidence is None)
 
 

@@ -28,8 +28,9 @@ def notes_on_losses(changes: Iterable[Change]) -> Iterator[str]:
 def lost_words(change: Change) -> tuple[str, ...]:
     """Return the undisputed informative words that a change removes, in the order of the passage.
 
-    If a dispute is about a value, only the value is disputed. Otherwise, every word of the claim is
-    disputed. A passage that was rewritten as a whole has no look that says what was disputed.
+    If a dispute is about a value, only the value is disputed. In any other dispute, every word of
+    the claim is disputed. A passage that was rewritten as a whole has no look that says what was
+    disputed.
     """
     looks = [look for look in change.looks if look.decision == "replace"]
     if not looks:

@@ -95,7 +95,7 @@ def question_for_value(claim: str, question: str, *more: str) -> str | None:
 def is_told_beside(rival: str, claim: str, claim_question: str, answer: str) -> bool:
     """Return whether a different part of the answer already contains the value of a rival.
 
-    In that case, the rival's value belongs to a different fact, which the answer already states.
+    If it does, the rival's value belongs to a different fact, which the answer already states.
     """
     new_values = _beyond(values_in(rival), [*values_in(claim), *values_in(claim_question)])
     if new_values:

@@ -1,10 +1,10 @@
 """Finds the plain rival of a refuted claim: the claim itself, with a different quantity.
 
 If a sentence of a document says "Adults take 50 mg", and the claim says "Adults take 50 g", this
-sentence is the rival. Embedded models are too small to be trusted with such a difference. Here, a
-comparison of words suffices. The rules are strict, since spoiling a correct answer is worse than
-leaving a wrong one. When in doubt, no plain rival is assumed, and the documents are queried as
-usual.
+sentence is the rival. Embedded models are too small to be trusted with such a difference. For such
+a difference, a comparison of words suffices. The rules are strict, since spoiling a correct answer
+is worse than leaving a wrong one. When in doubt, no plain rival is assumed, and the documents are
+queried as usual.
 """
 
 import asyncio
@@ -125,7 +125,7 @@ def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]
 
 
 def _agreed_by(of_documents: Sequence[Sequence[_Repetition | None]]) -> _Repetition | None:
-    """Return what the documents say instead of a claim's value; None unless all say the same."""
+    """Return the documents' common value instead of a claim's value; None if they differ."""
     if not all(of_documents):
         return None
     first, *more = (each for of_document in of_documents for each in of_document)
@@ -185,7 +185,7 @@ def _is_time(stated: StatedValue) -> bool:
 def _is_counted(word: str, question: str) -> bool:
     """Return whether a question asks how many things of the named kind there are.
 
-    Otherwise, a number without a unit may be a name, as in "Route 7".
+    If it does not, a number without a unit may be a name, as in "Route 7".
     """
     counted = telling_terms(word)
     is_asked = bool(_ASKS_HOW_MANY.search(question))

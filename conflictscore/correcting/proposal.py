@@ -81,8 +81,8 @@ async def propose(
         others: The other claims of the passage, which the new text must still state.
         looking: What the second looks need.
         write: Asks a model to rewrite a passage with corrections.
-        alone: Whether the passage is the whole answer. If it is, the passage may be a phrase rather
-            than a sentence.
+        alone: Whether the passage is the whole answer. A passage that is the whole answer may be a
+            phrase rather than a sentence.
     """
     claims = disputed_claims[:_MOST_CLAIMS]
     looks = await at_once(partial(look_again_at, claim, passage, looking) for claim in claims)

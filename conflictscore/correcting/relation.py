@@ -6,11 +6,12 @@ four classes. It is *the same* as the claim, a *rival* (a different answer to th
 question), about *another thing*, or *nothing* (no answer). Only rivals can get votes or be put into
 the answer.
 
-Three methods are tried, the cheapest first. The first compares the statements. The second labels
-the reply against the answer, as if the answer were a document; if the label is SUPPORTS, the answer
-already states the reply. The third way asks a capable judge that sees the claim, its answer and the
-documents. If the models are embedded, the third method instead compares the words that each
-document uses for its fact and its subject. When in doubt, a reply does not count as a rival.
+Three methods are tried, the cheapest first. The first method compares the statements. The second
+method labels the reply against the answer, as if the answer were a document; if the label is
+SUPPORTS, the answer already states the reply. The third method asks a capable judge that sees the
+claim, its answer and the documents. If the models are embedded, the third method instead compares
+the words that each document uses for its fact and its subject. When in doubt, a reply does not
+count as a rival.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -67,7 +68,7 @@ class Related(NamedTuple):
         given_by: The documents that gave the answer when they were queried separately.
         relation: How the answer relates to the claim.
         knows_better: The side whose document is better informed in the judge's view; None if there
-            is no such side. The weighing then tests whether this view is right.
+            is no such side. The weighing then tests whether the judge's view is right.
         thing: The name that the document uses for another thing that also fits the question.
         own_thing: The name that the answer or its documents use for the thing that the claim is
             about.

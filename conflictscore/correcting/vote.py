@@ -35,9 +35,9 @@ def votes_of(
     """Return the numbers of the documents that vote for each statement, in ascending order.
 
     If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement whose
-    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Otherwise, a document votes
-    for the only statement with the label SUPPORTS. If several statements qualify, the document
-    votes for the one that it gave when it was queried separately.
+    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Without probabilities, a
+    document votes for the only statement with the label SUPPORTS. If several statements qualify,
+    the document votes for the one that it gave when it was queried separately.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -120,7 +120,8 @@ def without_agreeing_votes(
     """Ignore the votes of the claim's supporters for a rival without a value of its own.
 
     A small reader rewords the claim ("thick ice on the rails made it stop"), and a small labeler
-    supports both wordings. So such a vote is probably for the claim in other words.
+    supports both wordings. So a document that supports both wordings probably votes for the claim
+    in other words.
     """
     claim = candidates[0]
 

@@ -61,12 +61,12 @@ async def weigh(
     """Compare the evidence of two candidates; only a stable verdict with a :class:`Ground` decides.
 
     If the question asks for the current state, dates alone can decide. For this, all documents on
-    one side must be newer than all documents on the other side, and must not have less weight.
-    Otherwise, the judge compares the two sides in both orders, without knowing which side the
-    answer stated. A verdict is stable if both rulings agree on the side. The grounds of the two
-    rulings may differ; the first is reported. If the first ruling names no side or no ground, the
-    judge is not asked again. If a call fails, its ruling contains the error, and nothing is
-    decided. An embedded model is too small for this task, so it is not asked.
+    one side must be newer than all documents on the other side, and must not have less weight. If
+    the dates do not decide, the judge compares the two sides in both orders, without knowing which
+    side the answer stated. A verdict is stable if both rulings agree on the side. The grounds of
+    the two rulings may differ; the first is reported. If the first ruling names no side or no
+    ground, the judge is not asked again. If a call fails, its ruling contains the error, and
+    nothing is decided. An embedded model is too small for this task, so it is not asked.
     """
     documents_by_number = {document.number: document for document in documents}
     current = asks_for_current(question)

@@ -43,7 +43,7 @@ _LONG_TEMPLATES = "label_per_document", "label_rules_brief", "label_one_claim"
 _TEMPLATE, _RULES, _ONE_CLAIM = _LONG_TEMPLATES
 _BRIEF_TEMPLATE = "label_per_document_brief"
 _MOST_CLAIMS, _MOST_CLAIMS_BRIEF = 8, 25
-"""Maximum number of claims in a call, in the longer form and in the brief one.
+"""Maximum number of claims in a call, in the longer form and in the brief form.
 
 Models, especially small ones, make more errors near the end of a long list. At a remote endpoint,
 all claims of a typical answer share a call, since each further call repeats the rules and the

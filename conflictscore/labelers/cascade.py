@@ -1,4 +1,4 @@
-"""The cascade: a cheap labeler decides the easy pairs, and the judge sees only the hard ones."""
+"""The cascade: a cheap labeler decides the easy pairs, and the judge sees only the hard pairs."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Keeps claims that may address the judge away from other claims.
 
-Otherwise, such a claim could influence the verdicts on the claims in its call. A claim with a
+In a shared call, such a claim could influence the verdicts on the other claims. A claim with a
 typical phrase of an order is labelled alone. An order that is reworded, translated or encoded needs
 words that the documents do not contain, at least in one clause. So a claim is also kept away from
 claims on the documents' subject if most words of a clause are foreign to the documents. A false
@@ -81,11 +81,11 @@ and for a mere number such as "about 0.5 °C"."""
 async def groups(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:
     """Return the groups of claims that may share a call, by the number of the document.
 
-    A claim that reads like an order is alone. All claims on the documents' subject share a group.
-    If there are few claims on other subjects, each of them is in a group of its own. Many claims on
-    other subjects share a second group; this happens, for example, if the answer is in another
-    language than the documents. Short claims, such as "Yes.", count as being on the subject. Long
-    documents are read off the event loop.
+    A claim that reads like an order gets a group of its own. All claims on the documents' subject
+    share a group. If there are few claims on other subjects, each of them is in a group of its own.
+    Many claims on other subjects share a second group; this happens, for example, if the answer is
+    in another language than the documents. Short claims, such as "Yes.", count as being on the
+    subject. Long documents are read off the event loop.
     """
     claims = {claim.number: claim for claim, _ in pairs}
     documents = {document.number: document for _, document in pairs}

@@ -1,9 +1,9 @@
 """Functions that read a document that is too long for one prompt, one part per call.
 
 The parts nearest to the claims are read first, and then the remaining parts in order. The document
-must be read completely, since the decisive line may have no word in common with the claim. If that
-would require too many calls, only the nearest parts are read, and the label records this
-(``document_cut``).
+must be read completely, since the decisive line may have no word in common with the claim. If
+reading all parts would require too many calls, only the nearest parts are read, and the label
+records this (``document_cut``).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -91,7 +91,7 @@ async def label_of_parts(labels: Sequence[EvidenceLabel], ask_again: AskAgain) -
     quotation for each side, the judge is asked again about the text around its quotations. If the
     judge is not asked, or then takes no side, the part with the highest score decides; a missing
     score counts as 0. If scores are equal, the earliest part in ``labels`` decides: the nearest
-    part, or else the one that comes first in the document. If any part has no label, the document
+    part, or else the part that comes first in the document. If any part has no label, the document
     has no label.
     """
     [first, *_] = labels

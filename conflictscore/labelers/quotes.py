@@ -122,9 +122,9 @@ def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str 
     """Return the passage to show for a verdict, on one line and in the words of the document.
 
     The passage is the text that the judge quoted, or the window that decided the label. A quotation
-    is usable if it is in the document and has at most 400 characters. Otherwise, the passage
-    consists of the sentences that share the most words with the claim; rare words weigh more.
-    Return None if the verdict takes no side, or if the document is blank.
+    is usable if it is in the document and has at most 400 characters. Without a usable quotation,
+    the passage consists of the sentences that share the most words with the claim; rare words weigh
+    more. Return None if the verdict takes no side, or if the document is blank.
     """
     if verdict.passage or verdict.label not in (Label.SUPPORTS, Label.CONTRADICTS):
         return verdict.passage

@@ -1,4 +1,4 @@
-"""Functions that get the labels of pairs: they look up stored verdicts, and store new ones.
+"""Functions that get the labels of pairs: they look up stored verdicts, and store new verdicts.
 
 Every pair gets a label here, and every labeler is called from here.
 """

@@ -4,7 +4,7 @@ A summary of the conversation, a hand-over to a different agent or "Please conti
 replace the user's question. A client's housekeeping request, such as Open WebUI's request for a
 title, is answered by the model alone, since it does not concern the documents.
 
-The lengths in the patterns were chosen by hand. If one is exceeded, the message counts as the
+The lengths in the patterns were chosen by hand. If a message exceeds a length, it counts as the
 user's own, and is checked like any question.
 """
 

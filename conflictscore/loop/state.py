@@ -82,8 +82,8 @@ class Answerer(Protocol):
     ) -> GeneratedAnswer:
         """Rewrite the answer, given the evidence for and against a claim.
 
-        If this raises a ProviderError or a ContextWindowError, or if the answer has no text, the
-        earlier answer is kept and a note is added. Any other error ends the run.
+        If the call raises a ProviderError or a ContextWindowError, or if the answer has no text,
+        the earlier answer is kept and a note is added. Any other error ends the run.
         """
         ...
 
@@ -98,8 +98,8 @@ class Answerer(Protocol):
     ) -> T:
         """Reply to a request about an answer; the prompt contains everything that is needed.
 
-        If this raises a ProviderError (no readable reply) or a ContextWindowError, the passage in
-        question stays unchanged. Any other error ends the run.
+        If the call raises a ProviderError (no readable reply) or a ContextWindowError, the passage
+        in question stays unchanged. Any other error ends the run.
         """
         ...
 

@@ -77,9 +77,9 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     If a claim is disputed, the middleware calls the agent's model again. This call adds the
     evidence for and against the claim to the agent's conversation, and it offers no tools. The call
     passes through inner middleware, such as retries and fallbacks. So put this middleware before
-    those in the list. Limits on model calls count both calls as one. Neither the first answer nor
-    the evidence becomes part of the history. If the second call fails, the first answer is kept,
-    with a note.
+    the retries and fallbacks in the list. Limits on model calls count both calls as one. Neither
+    the first answer nor the evidence becomes part of the history. If the second call fails, the
+    first answer is kept, with a note.
 
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600

@@ -260,8 +260,8 @@ def apart(
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
     streams. If ``traced_only`` is set, the children get only LangSmith's tracer, without which
     LangSmith would start a new trace for each child. If ``traced_only`` is not set, the children
-    get all callbacks of the run. In that case, callbacks that add up tokens skip the reply of this
-    run, since the tokens of the children are included in it.
+    get all callbacks of the run. Then callbacks that add up tokens skip the reply of this run,
+    since the tokens of the children are included in it.
     """
     config: RunnableConfig = {}
     if run is not None:

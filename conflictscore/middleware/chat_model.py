@@ -66,7 +66,7 @@ _CALL_PARAMETERS = (
 
 
 class SelfCorrectingChatModel(SettingFields):
-    """A chat model that wraps another one and corrects claims on which its sources disagree.
+    """A chat model that wraps another chat model and corrects claims on which its sources disagree.
 
     ```python
     chat = SelfCorrectingChatModel(init_chat_model("openai:gpt-4.1-mini"), my_retriever)

@@ -102,9 +102,9 @@ def self_correct(
 
     If a claim has evidence on both sides, the function is called again. The function then gets the
     same documents, and a question that includes the first answer and the evidence (template
-    ``reconsider``). If that call raises an error, the first answer is kept, with a note. Inside a
-    LangGraph graph, tokens from models that the function calls are not streamed, since the answer
-    may be replaced.
+    ``reconsider``). If the second call raises an error, the first answer is kept, with a note.
+    Inside a LangGraph graph, tokens from models that the function calls are not streamed, since the
+    answer may be replaced.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
     too.

@@ -31,8 +31,10 @@ Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 not end normally, why it may be incomplete."""
 
 _ANSWER_SHARE = 4
-"""The default token limit of an answer is at most the context window divided by this number. The
-rest is for the conversation and the documents. Chosen by hand."""
+"""The default token limit of an answer is at most the context window divided by this number.
+
+The rest of the window is for the conversation and the documents. Chosen by hand.
+"""
 _MOST_ANSWER_TOKENS = 4096  # even models with a large context window may not allow a longer reply
 
 

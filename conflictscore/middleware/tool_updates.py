@@ -1,7 +1,7 @@
 """Reads and replaces the message of a tool call, also inside a ``Command``, and spots redactions.
 
-A tool that updates the agent's state returns a ``Command`` with its message. Hand-over tools and
-deepagents' ``task`` do so.
+A tool that updates the agent's state returns a ``Command`` with its message. Examples are hand-over
+tools and deepagents' ``task``.
 """
 
 import re

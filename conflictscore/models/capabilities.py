@@ -206,7 +206,7 @@ class Capabilities:
     def json_was_read(self, *, stated: bool) -> None:
         """Record a reply with the requested JSON.
 
-        ``stated`` means that the prompt had to state the schema. In that case, if no earlier reply
+        ``stated`` means that the prompt had to state the schema. If it had to, and no earlier reply
         contained JSON, the server accepts schemas but ignores them.
         """
         if stated and not self.json_read:

@@ -2,8 +2,8 @@
 
 A call through ``ChatOpenAI`` takes several times the CPU time of its HTTP exchange. The client
 validates the request and the reply against types, LangChain reads the reply in a thread, and
-callbacks are set up for each call. Here OpenAI's own client posts plain JSON over aiohttp.
-Callbacks are skipped if only this package's meters listen.
+callbacks are set up for each call. In this class, OpenAI's own client posts plain JSON over
+aiohttp. Callbacks are skipped if only this package's meters listen.
 """
 
 import json

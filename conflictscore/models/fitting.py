@@ -40,7 +40,7 @@ class Excerpt(Protocol):
 
     @property
     def chars(self) -> int:
-        """The number of the document's characters that these parts contain."""
+        """The number of the document's characters in the parts that are shown."""
 
     @property
     def rest(self) -> str:

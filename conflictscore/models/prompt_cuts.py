@@ -13,9 +13,9 @@ _LEAST_TOKENS = 1000
 """Shorter prompts are not tested: they fit every server's window, and token counts of different
 tokenizers differ most for short texts."""
 _CHARS_PER_TOKEN = 5
-"""No script has more characters per token than this. So a server that reports at least one token
-per five characters has read the whole prompt. For some scripts, this package may estimate ten times
-as many tokens as a good tokenizer counts.
+"""In no script does a token have more characters on average. So a server that reports at least one
+token per five characters has read the whole prompt. For some scripts, this package may estimate ten
+times as many tokens as a good tokenizer counts.
 """
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""

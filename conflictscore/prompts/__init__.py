@@ -38,7 +38,10 @@ _DOCUMENT = re.compile(
 # The number was chosen by hand, and is independent of other limits.
 _ATTRIBUTE_CHARS = 300
 PROMPT_SETS = ("default", "paper")
-"""The named sets. The first is complete; the others take the templates that they lack from it."""
+"""The named sets.
+
+The first set is complete; the other sets take the templates that they lack from the first.
+"""
 
 
 class PromptSet:

@@ -305,8 +305,10 @@ class ConflictReport(Record):
     """Why there is no score: the answer could not be split into claims, or too few labels could be
     read."""
     weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
-    """The weighted scores, if the run weights its documents. In that case ``disputed`` and
-    ``reconsider`` also follow the weights."""
+    """The weighted scores, if the run weights its documents.
+
+    If it does, ``disputed`` and ``reconsider`` also follow the weights.
+    """
 
     @property
     def weights(self) -> Mapping[int, float]:

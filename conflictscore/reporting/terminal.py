@@ -62,7 +62,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
         run: A run, finished or not.
         console: The terminal to print on.
         details: Whether to also print the votes of the documents, what each document says about a
-            disputed claim, and the list of documents. Otherwise each claim takes one line.
+            disputed claim, and the list of documents. In a brief report, each claim takes one line.
     """
     if run.question is not None:
         _heading(console, "Answer")

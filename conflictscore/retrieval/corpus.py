@@ -21,9 +21,9 @@ class CorpusRetriever(TopKRetriever):
 
     Documents are ranked by the words that they share with the question (BM25). English stop words
     are ignored. Documents with equal scores keep their original order. If the corpus has at most
-    ``k`` documents, all of them are returned. Otherwise only documents that share a word with the
-    question are returned. The metadata of each document gains ``title``, ``source``, ``rank`` (from
-    1), ``score`` (0 or more) and ``provider``.
+    ``k`` documents, all of them are returned. In a larger corpus, only documents that share a word
+    with the question are returned. The metadata of each document gains ``title``, ``source``,
+    ``rank`` (from 1), ``score`` (0 or more) and ``provider``.
 
     Attributes:
         k: The number of documents to return, at least 1.

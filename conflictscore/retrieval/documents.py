@@ -42,7 +42,7 @@ _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 """The fields of a record. If a caller passes a record as a mapping, these fields do not become
 metadata."""
 URL_KEYS = ("url", "source", "link")
-"""Metadata fields that may contain a document's address. The first non-empty one is used."""
+"""Metadata fields that may contain a document's address. The first non-empty field is used."""
 
 
 def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:

@@ -5,11 +5,11 @@ sequences of three successive words. Case, punctuation and white space are ignor
 near-identical if their Jaccard index (the number of shared shingles divided by the number of all
 shingles) is at least .8. This rule covers copies with a different heading or ending. Two texts are
 also near-identical if the index is at least .2 and every quarter of each text shares shingles with
-the other text. The second rule covers texts that were edited throughout. If one word in seven is
-changed at random, the index is about .46 between a copy and its original, and about .25 between two
-such copies. Independently written reports share almost no shingles. Pages that repeat the same long
-notice share shingles in only one place. MinHash proposes candidate pairs, so that not all pairs
-need to be compared. The exact index then decides whether a pair is near-identical.
+the other text. The rule about quarters covers texts that were edited throughout. If one word in
+seven is changed at random, the index is about .46 between a copy and its original, and about .25
+between two such copies. Independently written reports share almost no shingles. Pages that repeat
+the same long notice share shingles in only one place. MinHash proposes candidate pairs, so that not
+all pairs need to be compared. The exact index then decides whether a pair is near-identical.
 
 Each copy is still labelled separately, since the changed word may be the number that matters.
 

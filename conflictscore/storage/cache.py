@@ -50,8 +50,8 @@ class ContentCache:
     """Stores JSON values under the SHA-256 of everything they depend on; thread- and process-safe.
 
     An open cache never raises an error. A value that cannot be read is treated as missing. A value
-    that cannot be written, for example on a full disk, is dropped. The first failure is logged as a
-    warning.
+    that cannot be written, for example on a full disk, is dropped. The first such failure is logged
+    as a warning.
     """
 
     def __init__(self, where: str | Path | Database) -> None:

@@ -14,9 +14,9 @@ the paper's Table 2:
 - Claims follow a fixed pattern. With ``--write-claims``, a model writes the claims, as GPT-4 does
   in the paper. For ConflictingQA, the claim is the affirmative statement that the authors of
   ConflictingQA used as a search query.
-- For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. The first, third,
-  fifth and so on are shown in their original version, and the others in their perturbed version. A
-  single passage is shown in both versions.
+- For MacNoise, only passages that ``pert_lbls`` marks as perturbable are shown. Of these passages,
+  the first, third, fifth and so on are shown in their original version, and the others in their
+  perturbed version. A single passage is shown in both versions.
 - For ContraQA, a false paragraph counts as contradicting an answer if it no longer contains that
   answer.
 

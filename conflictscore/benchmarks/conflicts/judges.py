@@ -32,8 +32,8 @@ The reply has one word and a short explanation. A reply without the word is requ
 _NUMBERS = range(1000)
 """The numbers that a citation can contain.
 
-Larger numbers in brackets, such as years, are not citations. Smaller ones are, even if there
-is no such document: a made-up citation counts against the answer.
+Larger numbers in brackets, such as years, are not citations. Smaller numbers are citations, even if
+there is no such document: a made-up citation counts against the answer.
 """
 
 # Text in brackets, usually a citation. The bounds keep the search linear.

@@ -10,8 +10,8 @@ from conflictscore.records import EvidenceLabel, Label
 _PARTIAL_FAILURES = ("regeneration_error", "classification_error")
 """Fields of a step's value that explain why a part of the value is missing.
 
-The first is a field of the loop, whose second answer failed. The second is a field of ``pipeline``,
-which then answered without a conflict type.
+The first field is set by the loop if its second answer failed. The second field is set by
+``pipeline`` if it answered without a conflict type.
 """
 
 

@@ -1,4 +1,4 @@
-"""Prepares the questions' documents: checks that they are available, and shortens long ones.
+"""Prepares the questions' documents: checks that they are available, and shortens long documents.
 
 Limits without a stated reason were chosen by hand.
 """

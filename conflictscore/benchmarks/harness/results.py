@@ -72,7 +72,7 @@ def results(
     - If the loop's second answer failed, ``rag`` still has its answer, but ``regenerated-rag`` and
       ``guarded-rag`` have failed.
     - ``guarded-rag`` has the last answer if it differs from the first answer and the loop's guard
-      accepts it. Otherwise it has the first answer.
+      accepts it. If not, ``guarded-rag`` has the first answer.
     - Some methods start from the loop's first answer. If the loop was repeated after such a method,
       the method counts as not yet run.
     - If a method should have named the conflict type but failed, it counts as having named no type.
@@ -298,7 +298,8 @@ class _Recorded:
         """Return the usage of a part of the loop; None if a record does not state it.
 
         A repeated loop finds its earlier replies in the cache, and its record already includes
-        their tokens (see ``Usage.cold``). So records are not added up; the largest one is used.
+        their tokens (see ``Usage.cold``). So the usage of the records is not added up; the largest
+        record is used.
         """
         most: dict[str, Usage] = {}
         for record in self._records:

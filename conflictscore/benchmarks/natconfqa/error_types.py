@@ -1,8 +1,8 @@
 """Determines in what way an answer fails to report every conflict (section 5.3 and Table 9).
 
-In the paper, a person classified 160 answers. Here, rules classify as many answers as they can, and
-a model classifies the remaining ones. The rules are based on the descriptions in Table 9, and they
-use the decisions behind recall.
+In the paper, a person classified 160 answers. In this module, rules classify as many answers as
+they can, and a model classifies the remaining answers. The rules are based on the descriptions in
+Table 9, and they use the decisions behind recall.
 
 Limits without a stated reason were chosen by hand.
 """

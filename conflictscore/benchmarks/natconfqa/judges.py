@@ -205,9 +205,9 @@ class _Decider:
         """Judge all pairs of short answers.
 
         Returns:
-            Two mappings. The first says for each pair whether the answer presents it as
-            conflicting. The second says whether the passages contain the conflict, for each pair
-            that the answer presents as conflicting and for each pair that the judge listed.
+            Two mappings. The first result says for each pair whether the answer presents it as
+            conflicting. The second result says whether the passages contain the conflict, for each
+            pair that the answer presents as conflicting and for each pair that the judge listed.
         """
         pairs = self.parts.pairs if self.question.conflicts else []
         presented = await self.presented(pairs, reference_conflicts)

@@ -32,7 +32,7 @@ from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet
 
 MEASURES = ("exact match", "all right answers", "no wrong answer")
-"""The measures that :func:`judge_exact_match` computes. The first one is the main measure."""
+"""The measures that :func:`judge_exact_match` computes. The first measure is the main one."""
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 """Matches a comma that separates thousands."""

@@ -1,9 +1,9 @@
 """Defines the report benchmark, which scores reports on topics whose documents disagree.
 
 The paper takes 100 questions of ConflictingQA, and the main entity of each question is the topic of
-a report. Here, the topic is the question itself, or the claim if there is no question. With
-``--write-topics``, a model names the main entities, which are written to a file. The names can be
-checked and corrected in the file before any report is paid for.
+a report. In this benchmark, the topic is the question itself, or the claim if there is no question.
+With ``--write-topics``, a model names the main entities, which are written to a file. The names can
+be checked and corrected in the file before any report is paid for.
 
 Suitable sets cover controversial topics. Examples are ConflictingQA as published (the set that the
 paper uses), Perspectrum, and the opinions in CONFLICTS. HealthVer, Climate-FEVER and NatConfQA
@@ -183,8 +183,8 @@ def _made(
 REPLY_TOKENS = 1024
 """The maximum number of tokens in a report.
 
-Three paragraphs need about half as many. A report that is cut off here is requested again. If it is
-cut off again, the method has failed on this question.
+Three paragraphs need about half as many. A report that is cut off here is requested again. If the
+second report is cut off too, the method has failed on this question.
 """
 
 

@@ -33,8 +33,9 @@ MEASURES: Mapping[str, int] = {
 _RESAMPLES = 500
 """The number of bootstrap samples for an interval.
 
-The number is lower than elsewhere (2,000 and 9,999), since each sample ranks all answers again. So
-the bounds are less exact: each is estimated from the dozen most extreme samples.
+The number is lower than elsewhere (2,000 and 9,999), since each sample ranks all answers again.
+With fewer samples, the bounds are less exact: each bound is estimated from the dozen most extreme
+samples.
 """
 _LEAST_DEFINED = 0.95
 """The minimum share of bootstrap samples in which rho is defined.
@@ -178,7 +179,7 @@ def _correlation(people: Numbers, levels: Numbers, blocks: Sequence[Numbers]) ->
     """Compute Spearman's rho and its bootstrap interval, which resamples questions.
 
     The bounds are None if rho is undefined in too many bootstrap samples, or if rho is the same in
-    all samples. In both cases, the samples say nothing about the error of rho.
+    all samples. Such samples say nothing about the error of rho.
     """
     n = len(people)
     rho = _spearman(people, levels)

@@ -108,9 +108,9 @@ def decided_by_claim(
 
     The deciding pair of documents i ≠ j is the one with the largest product of P(SUPPORTS) for i
     and P(CONTRADICTS) for j. If the product exceeds :func:`least_product`, i gets the label
-    SUPPORTS and j the label CONTRADICTS. Otherwise, if there are labels on both sides, each
-    document on the weaker side gets its next most likely label. A changed label has the stage
-    ``pair``. The label's ``score`` is the probability of the new label, which may be low.
+    SUPPORTS and j the label CONTRADICTS. If the product is smaller and there are labels on both
+    sides, each document on the weaker side gets its next most likely label. A changed label has the
+    stage ``pair``. The label's ``score`` is the probability of the new label, which may be low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}

@@ -148,9 +148,9 @@ async def read_body(request: Request, most: int, count: Callable[[int], None]) -
 
 
 def _not_from_here(request: Request, allowed_origins: Collection[str]) -> str | None:
-    """Return why a request may come from another machine, or None if it must come from this one.
+    """Return why a request may come from another machine; None if it comes from this machine.
 
-    Pages of ``allowed_origins`` are accepted like local ones. The function reads the raw headers,
+    Pages of ``allowed_origins`` are accepted like local pages. The function reads the raw headers,
     since URL parsers disagree about malformed addresses.
     """
 

@@ -34,8 +34,8 @@ def completion_of(
 
     Fields of the upstream's completion (``base``) are kept unless the answer has changed. The
     upstream's id is kept only if the reply cannot be checked, for example because it is a tool
-    call. Otherwise the id is our own and contains the run's id, since many clients show no other
-    field of a reply.
+    call. The id of a checked reply is our own and contains the run's id, since many clients show no
+    other field of a reply.
     """
     own_id = f"chatcmpl-{record.run_id}"
     whole = {

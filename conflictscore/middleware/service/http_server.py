@@ -5,9 +5,9 @@ closes a connection if the client does not read the response (``TCP_USER_TIMEOUT
 bodies that arrive too slowly. A proxy in front of the service limits the connections per address
 (``deploy/nginx.conf``).
 
-The server speaks only HTTP/1.1. Otherwise hypercorn would accept HTTP/2 without TLS, by prior
-knowledge or upgrade. With HTTP/2, a stream that the client abandons or never reads would occupy its
-slot forever.
+The server speaks only HTTP/1.1. Without this restriction, hypercorn would accept HTTP/2 without
+TLS, by prior knowledge or upgrade. With HTTP/2, a stream that the client abandons or never reads
+would occupy its slot forever.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -94,7 +94,7 @@ class Server:
         self._requests: set[asyncio.Task[Any]] = set()
 
     def stop(self) -> None:
-        """Accept no new requests; a second call interrupts the running ones."""
+        """Accept no new requests; a second call interrupts the running requests."""
         if self._stopping.is_set():
             self._interrupt()
         self._stopping.set()

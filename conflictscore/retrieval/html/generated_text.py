@@ -1,8 +1,8 @@
 """Inserts the text that a page's own style sheets draw before and after elements.
 
-A rule such as ``.closed::before { content: "Not " }`` changes what a reader sees. So do heading
-numbers that come from counters. Strings, ``attr()``, ``counter()`` and ``counters()`` are read.
-Decoration, such as bullets and slashes, is not inserted.
+A rule such as ``.closed::before { content: "Not " }`` changes what a reader sees. Heading numbers
+that come from counters also change it. Strings, ``attr()``, ``counter()`` and ``counters()`` are
+read. Decoration, such as bullets and slashes, is not inserted.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -83,7 +83,7 @@ _LONGEST = 200  # Maximum number of characters inserted for a rule; a hostile pa
 _MOST_PARTS = 30  # Maximum number of parts in a value of "content"; a hostile page may have more.
 _DEEPEST = 50  # Maximum nesting depth of counters; limits the work on a hostile page.
 _MOST_COUNTERS = 100
-"""Maximum number of counters on a page; further ones are ignored.
+"""Maximum number of counters on a page; further counters are ignored.
 
 Every element may end any of them, so thousands of counters would take minutes. Real pages have a
 few, for headings and figures.

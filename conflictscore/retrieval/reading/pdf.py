@@ -62,8 +62,8 @@ _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
 """Two PDF operators between texts: first as some programs write them, without a space, then in
 their usual form.
 
-The first form, which Ghostscript also accepts, is replaced with the second. The replacement has the
-same length, since a PDF refers to positions by byte offset.
+The form without a space, which Ghostscript also accepts, is replaced with the usual form. The
+replacement has the same length, since a PDF refers to positions by byte offset.
 """
 
 

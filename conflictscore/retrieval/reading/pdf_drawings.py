@@ -11,7 +11,7 @@ from conflictscore.retrieval.reading.pdf_objects import Area, Shape
 _NEAR = 18.0
 """Maximum distance, in points, between two shapes of the same drawing."""
 _SMALLEST = 48.0
-"""Minimum width and height of a drawing, in points; smaller ones are symbols and ornaments."""
+"""Minimum width and height of a drawing, in points; smaller drawings are symbols and ornaments."""
 _SMALLEST_CURVE = 36.0
 """Minimum width and height, in points, of a single shape that counts as a drawing."""
 _SIDES = 5

@@ -37,9 +37,9 @@ class Names:
 
     Attributes:
         layers: Whether the file has layers, visible or not. In doubt, the file is assumed to have
-            none. Otherwise every text of an encrypted file would be compared with images of its
-            pages, which may take ten seconds (see :class:`Sight`). A hidden layer that is
-            overlooked is read as visible.
+            none. If layers were assumed, every text of an encrypted file would be compared with
+            images of its pages, which may take ten seconds (see :class:`Sight`). A hidden layer
+            that is overlooked is read as visible.
         fields: Whether the file has form fields or typed notes. In doubt, the file is assumed to
             have some, since pdfium then lists the annotations of each page, which takes little
             time.

@@ -34,7 +34,9 @@ _THIN, _SHORTEST = 3.0, 5.0
 _MOST_LINES = 3_000  # Maximum number of lines kept for a page; more lines are a drawing.
 _MOST_SHAPES = 2_000  # Maximum number of other paths that are kept for a page.
 _LARGEST_COMPARED = 5_000_000
-"""Maximum size of an image, in bytes, whose content is compared; of larger ones, only the size."""
+"""Maximum size of an image, in bytes, whose content is compared; of larger images, only the size is
+compared.
+"""
 _MARK = "[picture]"
 
 

@@ -24,9 +24,9 @@ GAP = 1.0
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
-The first is the assumed width of an average character, relative to the font size. Words wider than
-the average times the second parameter are searched for gaps. The third parameter determines how
-quickly the average adapts to the page.
+The first parameter is the assumed width of an average character, relative to the font size. Words
+wider than the average times the second parameter are searched for gaps. The third parameter
+determines how quickly the average adapts to the page.
 """
 SPACE = 0.14
 """Minimum white space between words drawn by different objects, relative to the font size."""

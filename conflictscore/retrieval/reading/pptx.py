@@ -35,7 +35,8 @@ _BAND = 10
 """Shapes are read from left to right if their tops differ by less than a tenth of a slide's height,
 and by less than half of the topmost shape's height.
 
-The second condition keeps lines apart that are separate shapes, one closely below another.
+The condition on the topmost shape keeps lines apart that are separate shapes, one closely below
+another.
 """
 _ON_MASTER = {"ctrTitle": "title"} | dict.fromkeys(
     ("chart", "clipArt", "dgm", "media", "obj", "pic", "subTitle", "tbl"), "body"

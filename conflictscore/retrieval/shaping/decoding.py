@@ -86,7 +86,10 @@ DOS and IBM code pages are excluded, since a guess could choose them by chance: 
 cp1252 is also valid cp852.
 """
 _LATIN = ("cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257")
-"""Encodings of the Latin alphabet. Of equally plausible ones, the first is used."""
+"""Encodings of the Latin alphabet.
+
+If several encodings are equally plausible, the first is used.
+"""
 _HIGH = bytes(range(128, 256))
 _GUESS_FROM, _LONGEST_CHARACTER = 50_000, 4
 """Maximum number of bytes from which an encoding is guessed, and maximum number of bytes in a
@@ -197,7 +200,7 @@ def _own_codec(body: bytes) -> str | None:
 
 
 def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
-    """Return whether the bytes are UTF-8 except for a few stray ones.
+    """Return whether the bytes are UTF-8 except for a few stray bytes.
 
     Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged. Browsers
     accept even such text.

@@ -65,7 +65,7 @@ _USUAL = str.maketrans(
     | dict.fromkeys("🡫🡻⭣⮛⮟", "↓")
     | dict(zip("🡬🡭🡯🡮🡼🡽🡿🡾", "↖↗↙↘↖↗↙↘", strict=True))
 )
-"""Maps newer Unicode characters to older ones with the same meaning that more models know."""
+"""Maps newer Unicode characters to older characters with the same meaning that more models know."""
 
 
 def is_symbol_font(font: str) -> bool:

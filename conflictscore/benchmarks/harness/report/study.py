@@ -94,9 +94,9 @@ class FlipAgreement(Record):
     questions: int
     """The number of questions with a first answer and an answer of the method in all runs."""
     ever: int
-    """The number of these questions whose answer changed in at least one run."""
+    """The number of compared questions whose answer changed in at least one run."""
     always: int
-    """The number of these questions whose answer changed in all runs."""
+    """The number of compared questions whose answer changed in all runs."""
     alpha: float | None
     """Krippendorff's alpha for "changed or not"; None if nothing or everything changed."""
 

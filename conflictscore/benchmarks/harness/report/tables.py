@@ -284,7 +284,7 @@ def _types(figures: Figures, paper: PaperFigures | None) -> Iterator[Card]:
 def _categories(figures: Figures, *, verbose: bool) -> Iterator[Card]:
     """Tabulate the figures by category.
 
-    Categories are always shown if there are only a few, such as conflict types. Otherwise they are
+    Categories are always shown if there are only a few, such as conflict types. Many categories are
     shown only if ``verbose`` is set.
     """
     if not figures.categories or not (len(figures.categories) in _FEW or verbose):
