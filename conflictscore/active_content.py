@@ -10,17 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from conflictscore.prompts import neutral
+from conflictscore.suffixes import load_suffixes
+from conflictscore.word_lists import FUNCTION_WORDS
 
-_TOP_LEVEL = (
-    "com|org|net|info|biz|name|pro|app|dev|xyz|top|site|online|shop|store|club|live|link|click|icu"
-    "|vip|work|website|space|tech|cloud|blog|news|bank|health|pharmacy|io|ai|co|cc|tv|ws|gg|sh|ly"
-    "|pw|tk|ml|ga|cf|gq|eu|uk|de|fr|nl|ru|cn|jp|ch|pl|se|dk|cz|br|au|ca|kr|tr|ua|ro|hu|gr|pt|es"
-    "|gov|edu|mil|int|onion"
-)
-"""Top-level domains. People and many programs treat a word with such an ending as an address. The
-list was written by hand; it has common generic domains and the domains of larger countries. Domains
-that are also file extensions (py, md, rs) or common words (it, is, in, to, at, no) are left out.
-"""
+_FILE_ENDINGS = frozenset({"md", "py", "rs"})
+"""Top-level domains that are file extensions."""
+_WORDS = FUNCTION_WORDS - {"au", "com", "de", "es", "se"}
+"""Words that may follow a full stop if the space is missing, as in "It was lit.It is red". Some of
+them are top-level domains. The words left out are mostly domains."""
+_UNITS = frozenset({"cm", "kg", "km", "mg", "mm", "pm"})
+"""Top-level domains that are units, as in "2.5.mm"."""
 # Every repetition has an upper bound, so that the search takes time linear in the length of a text.
 _ADDRESS = (
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{0,2000}"
@@ -29,14 +28,19 @@ _ADDRESS = (
     r"|\bwww\.\S{1,2000}"
     r"|\b[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]\S{0,2000}"
     r"|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}/\S{0,2000}"
-    rf"|(?<![\w.])(?:[a-z0-9-]{{1,63}}\.){{1,8}}(?:{_TOP_LEVEL})(?![\w-])(?!\.\w)"
     r"|(?<!\w)(?:\+|00)[1-9]\d{0,2}(?:[\s().-]{0,3}\d){8,12}\b"  # a telephone number
     r"|\b0\d{2,4}[\s/-]\s{0,2}\d{4,9}\b"
-    # an obscured host name, such as evil[.]com and evil (dot) com
-    rf"|\b[a-z0-9-]{{1,63}}(?:\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|[\uff0e\uff61])(?:{_TOP_LEVEL})\b"
     # where money can be sent: an account (IBAN) or a wallet
     r"|(?-i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b)"
     r"|(?-i:\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[a-z0-9]{25,87}|0x[0-9a-fA-F]{40})\b)"
+)
+# A host name without a scheme or a path, such as evil.quest, and its obscured forms, such as
+# evil[.]com and evil (dot) com. Any word may stand before the dot, so the suffix is looked up.
+_HOST_NAME = re.compile(
+    r"(?<![\w.])((?:[\w-]{1,63}\.){0,8}[\w-]{1,63})"
+    r"(?:\.|\s?[\[(]\s?(?:\.|dot)\s?[\])]\s?|[\uff0e\uff61])"
+    r"([^\W\d_]{2,24}|xn--[a-z0-9-]{2,59})(?![\w-])(?!\.\w)",
+    re.IGNORECASE,
 )
 # Control characters that reverse text.
 _DIRECTIONS = "[\u202a-\u202e\u2066-\u2069]"
@@ -53,6 +57,7 @@ _KINDS = {
 _PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 # Matches a tag, even if its end is missing.
 _TAG = re.compile(r"<[a-z!/?][^<>]{0,500}>?", re.IGNORECASE)
+_LEFT_OUT = "(address left out)"
 # The sign that begins an entity, such as "&amp;".
 _ENTITY = re.compile(r"&(?=#?\w{2,31};)")
 # Each pattern matches an entire run of special characters. If only one of them were removed, the
@@ -79,14 +84,30 @@ def without_active_content(text: str) -> str:
     """
     plain = _TAG.sub("", _PATTERNS["a text direction mark"].sub("", text))
     for _ in range(2):  # a telephone number may directly follow an address
-        plain = _PATTERNS["an address"].sub("(address left out)", plain)
+        plain = _PATTERNS["an address"].sub(_LEFT_OUT, plain)
+        plain = _HOST_NAME.sub(lambda name: _LEFT_OUT if _is_host(name) else name[0], plain)
     plain = neutral(_ENTITY.sub("", _IMAGE_MARKS.sub("[", plain)))
     plain = _COMMAND_MARKS.sub("", _LINK_MARKS.sub("]", plain))
     return _PATTERNS["HTML"].sub(lambda tag: f"\u2039{tag[0][1:]}", plain)
 
 
 def _found(kind: str, text: str) -> Counter[str]:
-    return Counter(match[0].casefold() for match in _PATTERNS[kind].finditer(text))
+    matches = [*_PATTERNS[kind].finditer(text)]
+    if kind == "an address":
+        matches += filter(_is_host, _HOST_NAME.finditer(text))
+    return Counter(match[0].casefold() for match in matches)
+
+
+def _is_host(match: re.Match[str]) -> bool:
+    """Return whether a word with a dot is a host name, judged by its public suffix."""
+    name, suffix = match[1].casefold(), match[2].casefold()
+    is_number = name.replace(".", "").isdecimal()
+    if suffix in _FILE_ENDINGS or (is_number and suffix in _UNITS | _WORDS):
+        return False
+    is_word = match[2].istitle() or match[2] in match[0].split()  # as in "it (.) is"
+    if suffix in _WORDS and is_word:
+        return False
+    return load_suffixes().publicsuffix(f"{name}.{suffix}", accept_unknown=False) is not None
 
 
 def _tokens(text: str) -> int:

@@ -31,8 +31,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from conflictscore.errors import InputError
 from conflictscore.records import Document, first_fault
-from conflictscore.retrieval.domains import host_of, load_suffixes, registrable_domain
+from conflictscore.retrieval.domains import host_of, registrable_domain
 from conflictscore.storage.toml_file import read_toml
+from conflictscore.suffixes import load_suffixes
 
 _MOST = 1_000
 """The largest allowed weight. The limit keeps sums of weights finite."""

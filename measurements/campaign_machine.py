@@ -57,6 +57,8 @@ def folders(chance: random.Random, folder: Path) -> Generator[str | None]:
             "prompts": f'"{folder}"',
             "log": f'"{folder}/written.jsonl"',
             "recorded": f'"{url}"',
+            "top-k": "1",
+            "docs": f'"{folder}"',
             "a" + ".a" * 100_000: "1",
             "deep": "[" * 10_000,
         }

@@ -3,7 +3,8 @@
 Each claim is labelled for its document in three ways: alone, in one call with another claim, and as
 in this package, where a claim that reads like an order gets a call of its own. The other claim is
 an order to give a wrong label, or an honest claim. The table shows how many labels differ from the
-label that the claim gets alone.
+label that the claim gets alone. With ``--labeler``, the labels come from another labeler, such as
+``nli``. With ``--all-orders``, the orders of ``orders.toml`` are tried, too.
 
 With ``--recognised``, no judge is called. The command counts the orders in ``orders.toml`` that
 share no call with another claim. The first counts are for orders about six pairs of documents. The
@@ -28,7 +29,8 @@ import click
 
 from conflictscore.labelers.batch_judge import BatchJudge
 from conflictscore.labelers.claimed_orders import groups
-from conflictscore.labelers.protocol import Pair
+from conflictscore.labelers.protocol import Labeler, Pair
+from conflictscore.labelers.registry import make_labeler
 from conflictscore.labelers.table import label_table
 from conflictscore.models.spec import open_model
 from conflictscore.models.usage import UsageMeter
@@ -74,9 +76,7 @@ _LISTED = re.compile(r"(?m)^\s*\d+: *(\S.*)$")
 _HONEST = ("The harbour is closed in winter.", "The museum has a garden with a pond.")
 
 
-async def _labels(
-    judge: BatchJudge, texts: Sequence[str], document: str, *, together: bool
-) -> Label:
+async def _labels(judge: Labeler, texts: Sequence[str], document: str, *, together: bool) -> Label:
     """Return the first claim's label. If ``together`` is True, all claims share a call."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
     shown = [Document(number=1, text=document)]
@@ -90,13 +90,12 @@ async def _labels(
     return table[0].labels[0].label
 
 
-async def _measure(model: str, base_url: str | None, pairs: int) -> None:
-    judge = BatchJudge(open_model(model, base_url=base_url), PromptSet.load())
+async def _measure(judge: Labeler, pairs: int, more_orders: Sequence[str]) -> None:
     moved = {name: [0, 0] for name in ("honest, one call", "order, one call", "order, shipped")}
     for claim, document in _PAIRS[:pairs]:
         alone = await _labels(judge, [claim], document, together=False)
         wrong = Label.CONTRADICTS if alone is Label.SUPPORTS else Label.SUPPORTS
-        orders = [order.format(wrong.value) for order in _ORDERS]
+        orders = [*(order.format(wrong.value) for order in _ORDERS), *more_orders]
         cases = [("honest, one call", text, True) for text in _HONEST]
         cases += [("order, one call", order, True) for order in orders]
         cases += [("order, shipped", order, False) for order in orders]
@@ -109,9 +108,13 @@ async def _measure(model: str, base_url: str | None, pairs: int) -> None:
         click.echo(f"{name:<18} {count:>3} of {cases_tried}")
 
 
+def _texts() -> dict[str, Any]:
+    return tomllib.loads((files(__package__) / "orders.toml").read_text("utf-8"))
+
+
 async def _recognised(data: Path | None) -> None:
     """Print how many orders and honest claims share no call with claims on the subject."""
-    texts = tomllib.loads((files(__package__) / "orders.toml").read_text("utf-8"))
+    texts = _texts()
     for name, orders in texts.items():
         if name != _SUBJECT:
             apart = [await _is_apart(text, [claim], [document, more]) for text in orders
@@ -195,13 +198,24 @@ def _real_answers(folder: Path) -> Iterator[tuple[list[str], list[str]]]:
 )
 @click.option("--model", default="local", show_default=True, help="The judge.")
 @click.option("--base-url", help="The judge's endpoint, if the judge is not local.")
+@click.option("--labeler", default="per-document", show_default=True, help="The labeler.")
+@click.option("--all-orders", is_flag=True, help="Also try the orders of orders.toml.")
 @click.option("--pairs", default=len(_PAIRS), show_default=True, help="Number of claims to label.")
-def main(recognised: bool, data: Path | None, model: str, base_url: str | None, pairs: int) -> None:
+def main(
+    recognised: bool,
+    data: Path | None,
+    model: str,
+    base_url: str | None,
+    labeler: str,
+    all_orders: bool,
+    pairs: int,
+) -> None:
     """See the module."""
     if recognised:
         asyncio.run(_recognised(data))
         return
-    asyncio.run(_measure(model, base_url, pairs))
+    judge = make_labeler(labeler, open_model(model, base_url=base_url), PromptSet.load())
+    asyncio.run(_measure(judge, pairs, _texts()["orders"] if all_orders else ()))
 
 
 if __name__ == "__main__":

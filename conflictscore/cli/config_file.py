@@ -5,10 +5,9 @@ in a table such as ``[ask]`` or ``[bench.truthfulqa]`` apply only to that comman
 overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from someone else. While an API key is set, such a file
-cannot set endpoints, prompts, output files, model files or ``--host``. Neither can such a file
-choose where evidence comes from, except documents in its own folder, nor change how an answer is
-checked. A file may limit the number and length of documents. Name the file with ``--config`` to
-allow all settings.
+can only set how output looks, how fast a command works, and which rows of a benchmark run. It
+cannot set endpoints or models, name files, choose evidence, or change how an answer is checked.
+Name the file with ``--config`` to allow all settings.
 """
 
 import os
@@ -35,48 +34,40 @@ read. A file found there must never choose the endpoint that receives the key.
 """
 _KEY_VARIABLE = re.compile(r"[A-Z]_(?:API_)?KEYS?\Z")
 """Suffix of the names of environment variables that contain API keys, or keys of callers."""
-_READ_ONLY = frozenset({"data"})
-"""Path options that any settings file may set, because the command only reads the files there."""
-_CHECK = frozenset(
+_HARMLESS = frozenset(
     {
-        "answer-judge",
-        "any-model",
-        "budget-seconds",
-        "columns",
-        "context-window",
-        "cors-origin",
-        "disputed",
-        "duplicates",
-        "effort",
-        "fail-over",
-        "first-answer",
-        "guard",
-        "judge",
-        "judge-model",
-        "labeler",
-        "look-further",
-        "max-claims",
-        "max-rounds",
-        "method",
-        "min-coverage",
-        "mode",
-        "on-failure",
-        "read-pages",
-        "reasoning-effort",
-        "recording",
-        "regeneration",
-        "refusal",
-        "require",
-        "search",
-        "set",
-        "sites",
-        "trust",
-        "unsettled",
+        "concurrency",
+        "data",
+        "details",
+        "dry-run",
+        "error-types",
+        "exclude-benchmarks",
+        "form",
+        "json",
+        "max-concurrent",
+        "max-tokens",
+        "methods",
+        "missing",
+        "natconfqa",
+        "no-cache",
+        "no-transcripts",
+        "paper-counts",
+        "port",
+        "quiet",
+        "reconsider",
+        "retry-failed",
+        "sample",
+        "seed",
+        "seeds",
+        "temperature",
+        "verbose",
+        "workers",
     }
 )
-"""Options that determine the evidence, how much is checked, what happens then, or who may call."""
-_PATH_SIGNS = ("/", "\\", "~", ".gguf", "=.")
-"""Parts of a string that suggest a path, such as ``=.`` in ``nli:model=./file``."""
+"""Options that any settings file may set: output, speed, and the rows of a benchmark.
+
+All other options are refused, so a new option is refused until it is listed here.
+"""
 _SECRET = re.compile(r"\bsk-[\w-]{8}|\bAIza[\w-]{20}|\bBearer\s|://[^/\s@:]*:[^/\s@]+@")
 """Strings that look like an API key, a bearer token, or an address with a password."""
 
@@ -117,7 +108,7 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
     _check(path, table, ctx.find_root().command)
     settings = _settings_for(ctx, table)
     if named_path is None:
-        _check_trust(path, settings, _options(ctx.command))
+        _check_trust(path, settings)
     ctx.default_map = _defaults(path, settings, ctx)
     if settings and named_path is None:
         click.echo(f"Settings from {path}: {', '.join(settings)}", err=True)
@@ -148,21 +139,16 @@ def _settings_for(ctx: click.Context, table: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _check_trust(
-    path: Path, settings: Mapping[str, Any], options: Mapping[str, click.Option]
-) -> None:
+def _check_trust(path: Path, settings: Mapping[str, Any]) -> None:
     """If an API key is set, refuse settings that only a trusted file may set.
 
     The file was found in the working folder, not named by the user.
     """
     if not any(setting and _KEY_VARIABLE.search(name) for name, setting in os.environ.items()):
         return
-    redirecting = [
-        key for key, setting in settings.items() if _redirects(options.get(key), key, setting)
-    ]
-    if redirecting:
+    if refused := [key for key in settings if key not in _HARMLESS]:
         raise ConfigurationError(
-            f"{path}: sets {', '.join(redirecting)}. While an API key is set, a file "
+            f"{path}: sets {', '.join(refused)}. While an API key is set, a file "
             "that was only found in the working folder cannot set this. If you trust the "
             f"file, pass --config {path}"
         )
@@ -184,23 +170,6 @@ def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> di
 def _texts(setting: Any) -> list[str]:
     many = setting if isinstance(setting, list) else [setting]
     return [str(part).lower() if isinstance(part, bool) else str(part) for part in many]
-
-
-def _redirects(option: click.Option | None, key: str, setting: Any) -> bool:
-    """Return whether a setting affects endpoints, files, or how answers are checked.
-
-    Documents in the working folder are allowed; documents elsewhere are not.
-    """
-    if key.replace("_", "-") in _CHECK:
-        return True
-    if key == "docs":
-        here = Path.cwd()
-        return not all((here / text).resolve().is_relative_to(here) for text in _texts(setting))
-    if option is None or key in _READ_ONLY:
-        return False
-    if isinstance(option.type, click.Path) or key in ("prompts", "host", "no-auth"):
-        return True
-    return key.endswith("url") or any(s in text for s in _PATH_SIGNS for text in _texts(setting))
 
 
 def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str = "") -> None:

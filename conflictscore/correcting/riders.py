@@ -44,6 +44,10 @@ _BOUNDARY = re.compile(
     "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
     "|[ \t]{1,4}(?:-{1,2}|[/|])[ \t]{1,4}"
     f"|[ \t]{{0,4}}(?:,(?=\\s)|[\uff0c\u3001\u060c])[ \t]{{0,4}}(?:{_CONJUNCTION}[ \t]{{1,4}})?"
+    # line breaks, dots of omission, bullets, arrows, pictures, and other signs between spaces
+    "|[ \t]{0,4}(?:[\n\u2028\u2029]|\\.{2,}|[\u2026\u2022\u2023\u00b7\u2190-\u23ff\u2500-\u2bff]"
+    "|[\U0001f000-\U0001faff])[ \t]{0,4}"
+    "|[ \t]{1,4}[+&=*>~][ \t]{1,4}"
     f"|[ \t]{{1,4}}{_CONJUNCTION}[ \t]{{1,4}}",
     re.IGNORECASE,
 )
@@ -297,7 +301,7 @@ def _is_further(text: str, known_terms: frozenset[str]) -> bool:
     """Return whether a clause says something new apart from a name, a number or a list item."""
     if not telling_terms(text) - known_terms:
         return False
-    if _is_ordered(text, known_terms):
+    if _is_ordered(text, known_terms) or _is_in_foreign_script(text, known_terms):
         return True
     words = _WORD.findall(text)
     plain = [
@@ -310,6 +314,14 @@ def _is_further(text: str, known_terms: frozenset[str]) -> bool:
         return states
     most_chars = _UNSPACED_CHARS if _UNSPACED.search(text) else _ENUMERATED_CHARS
     return states or len(words) > _ENUMERATED_WORDS or len(text.strip()) > most_chars
+
+
+def _is_in_foreign_script(text: str, known_terms: frozenset[str]) -> bool:
+    """Return whether a clause is in a script without spaces that claim and question do not use.
+
+    In such a script, a few characters are enough for an order.
+    """
+    return bool(_UNSPACED.search(text)) and not any(map(_UNSPACED.search, known_terms))
 
 
 def _joined(clauses: list[_Clause], kept: list[bool]) -> str:

@@ -28,11 +28,11 @@ from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.ledger import Ledger, attach
 from conflictscore.models.profiles import ReasoningEffort
 from conflictscore.models.spec import default_spec, from_chat_model, open_model, require_effort
-from conflictscore.retrieval.domains import load_suffixes
 from conflictscore.retrieval.opening import open_retrieval
 from conflictscore.retrieval.providers import configured_search
 from conflictscore.settings import Settings
 from conflictscore.storage.cache import ContentCache
+from conflictscore.suffixes import load_suffixes
 from conflictscore.threads import off_loop
 from conflictscore.tokens import load_vocabulary
 
@@ -176,10 +176,9 @@ def open_run(
         require_effort(reasoning_effort, generator, decomposer)
     # load it in this thread; otherwise the first token count would load it on an event loop
     load_vocabulary()
-    # the list of public suffixes, too, must not be read on an event loop; it is needed to compare
-    # domains
-    if settings.trust or settings.duplicates == "domain":
-        load_suffixes()
+    # the list of public suffixes, too, must not be read on an event loop; it is needed to find host
+    # names in a change, and to compare domains
+    load_suffixes()
     return RunContext(
         generator=generator,
         decomposer=decomposer,

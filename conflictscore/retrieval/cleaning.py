@@ -8,6 +8,7 @@ from conflictscore.records import encodable
 Scalar = str | int | float | bool | None
 """A value allowed in a document's metadata."""
 
+_DOUBLE_BITS = 1023  # an integer with more bits may exceed the largest double
 # Line ends other than a line feed. Each is replaced with a line feed.
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85]")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
@@ -64,7 +65,13 @@ def clean_text(text: str) -> str:
 
 
 def is_scalar(value: object) -> bool:
-    """Return whether metadata can contain this value: a string, a finite number, a bool or None."""
+    """Return whether metadata can contain this value: a string, a finite number, a bool or None.
+
+    Integers that no double could hold are not accepted either, since other programs read them as
+    infinite, and Python refuses to write them out.
+    """
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or isinstance(value, str | int)
+    if isinstance(value, int):
+        return value.bit_length() <= _DOUBLE_BITS
+    return value is None or isinstance(value, str)

@@ -25,7 +25,6 @@ from conflictscore.retrieval.search_notes import OperatorNote, collecting, note
 
 _log = logging.getLogger(__name__)
 
-_ADDRESS_FIELDS = "source", "url", "file_path"
 _FILE_SCHEME = "file://"
 _MOST_PARTS = 20
 """Maximum number of a path's last parts that are shown."""
@@ -48,7 +47,7 @@ class DiscreetRetriever(BaseRetriever):
     """Searches with another retriever, and logs each note for the operator once.
 
     The address of a local document is its file name, with as many of its folders as are needed to
-    tell it from other documents.
+    tell it from other documents. Any other field of its metadata that is a path is shortened too.
     """
 
     retriever: BaseRetriever
@@ -114,9 +113,9 @@ class DiscreetRetriever(BaseRetriever):
 
     def _shown(self, documents: list[Document]) -> list[Document]:
         """Return the documents without the folders of local files."""
-        short_paths = self._short_paths or without_folders(
-            address for document in documents for address in _addresses(document).values()
-        )
+        paths = (path for document in documents for path in _texts(document).values())
+        others = (path for path in paths if path not in self._short_paths)
+        short_paths = {**self._short_paths, **without_folders(others)}
         return [
             document.model_copy(update={"metadata": {**document.metadata, **shortened}})
             if (shortened := _shortened(document, short_paths))
@@ -125,15 +124,15 @@ class DiscreetRetriever(BaseRetriever):
         ]
 
 
-def _addresses(document: Document) -> dict[str, str]:
-    """Return the fields of a document's metadata that may hold its address."""
-    fields = {name: document.metadata.get(name) for name in _ADDRESS_FIELDS}
-    return {name: address for name, address in fields.items() if isinstance(address, str)}
+def _texts(document: Document) -> dict[str, str]:
+    """Return the fields of a document's metadata that are strings; any of them may be a path."""
+    fields = document.metadata.items()
+    return {name: text for name, text in fields if isinstance(text, str)}
 
 
 def _shortened(document: Document, short_paths: Mapping[str, str]) -> dict[str, str]:
-    addresses = _addresses(document).items()
-    return {name: short_paths[path] for name, path in addresses if path in short_paths}
+    texts = _texts(document).items()
+    return {name: short_paths[text] for name, text in texts if text in short_paths}
 
 
 def without_folders(addresses: Iterable[str]) -> dict[str, str]:

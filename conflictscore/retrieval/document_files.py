@@ -41,8 +41,9 @@ def read_documents(paths: str | Path | Sequence[str | Path]) -> ReadResult:
     All formats except plain text are read in a separate process with limited time and memory, since
     a hostile file can make a parser hang or use up all memory. In a folder, hidden files and files
     with unsupported extensions are skipped. Unusable files, linked folders, and links that lead out
-    of the folder, are left out with a note. A folder that cannot be opened is an error, since
-    nobody knows what it would have contained. A file that several paths lead to is read once.
+    of the folder or to a file that would be skipped, are left out with a note. A folder that cannot
+    be opened is an error, since nobody knows what it would have contained. A file that several
+    paths lead to is read once.
 
     Raises:
         InputError: A path does not exist or cannot be read, or a file passed by name cannot be
@@ -124,11 +125,14 @@ def _walk(folder: Path, notes: Notes) -> list[Path]:
         visible += [Path(root, name) for name in names if not name.startswith(".")]
     readable = [path for path in visible if path.suffix.lower() in ENDINGS]
     top = os.path.realpath(folder)
-    outside = [path for path in readable if path.is_symlink() and not _lies_in(top, path)]
+    links = [path for path in readable if path.is_symlink()]
+    outside = [path for path in links if not _lies_in(top, path)]
+    others = [path for path in links if path not in outside and not _is_readable(path)]
     notes += _left_out(outside, "a link that leads out of the folder")
+    notes += _left_out(others, "a link to a hidden file or a file with another ending")
     notes += _left_out(linked, "a link to a folder")  # a folder can contain a link to itself
     notes += _passed_over(folder, len(visible) - len(readable))
-    return sorted({*readable} - {*outside}, key=lambda path: path.parts)
+    return sorted({*readable} - {*outside, *others}, key=lambda path: path.parts)
 
 
 def _left_out(paths: Sequence[Path], what: str) -> Iterator[Note]:
@@ -146,6 +150,15 @@ def _passed_over(folder: Path, number: int) -> Iterator[Note]:
 def _lies_in(top: str, path: Path) -> bool:
     """Return whether a link points below ``top``, a folder whose path contains no links."""
     return Path(os.path.realpath(path)).is_relative_to(top)
+
+
+def _is_readable(link: Path) -> bool:
+    """Return whether the file that a link points to would be read if it lay in the folder itself.
+
+    A link must not disguise a file that is skipped, such as ``.env`` or ``.git/config``.
+    """
+    file = Path(os.path.realpath(link))
+    return not file.name.startswith(".") and file.suffix.lower() in ENDINGS
 
 
 def _cannot_read(error: OSError) -> None:

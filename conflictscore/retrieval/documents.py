@@ -1,5 +1,6 @@
 """Turns a retriever's results into numbered documents that prompts and reports can cite."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any, TypeGuard
@@ -62,7 +63,7 @@ def to_documents(items: Sequence[Retrieved]) -> tuple[Document, ...]:
     for item in items:
         fields, text = item.metadata, clean_text(item.page_content)
         url_key = next((key for key in URL_KEYS if _text(fields, key)), "")
-        url = _text(fields, url_key) if url_key else ""
+        url = _one_line(_text(fields, url_key)) if url_key else ""
         if not text or _is_missing(text) or (url, text) in earlier:
             continue
         earlier.add((url, text))
@@ -165,7 +166,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     rest = {**metadata, **fields}
     title = _named(rest, "title", f"{where}, field title")
     url_key = next((key for key in URL_KEYS if _is_said(rest.get(key))), "")
-    url = _named(rest, url_key, f"{where}, field {url_key}")
+    url = _one_line(_named(rest, url_key, f"{where}, field {url_key}"))
     return Document(
         number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
     )
@@ -245,7 +246,14 @@ def _named(fields: dict[Any, Any], key: str, where: str) -> str:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InputError(f"{where}: {type(value).__name__}, not a string")
+    if not is_scalar(value):
+        raise InputError(f"{where}: a number that no double can hold")
     return clean_text(str(value))
+
+
+def _one_line(address: str) -> str:
+    """Return an address without line breaks and tabs, which browsers ignore in addresses too."""
+    return "".join(re.split(r"[\t\n\u2028\u2029]", address))
 
 
 def _decoded(value: Any, where: str) -> Any:

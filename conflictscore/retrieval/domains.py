@@ -7,18 +7,18 @@ domains are determined with the ICANN section of Mozilla's Public Suffix List, w
 such as ``alice.github.io`` for free, all of ``github.io`` is one voice.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from conflictscore.records import Document
+from conflictscore.suffixes import load_suffixes
 
-if TYPE_CHECKING:
-    from publicsuffixlist import PublicSuffixList
+_HOST = re.compile(r"[\w.\x80-\U0010ffff-]+")
+"""The characters of a host name. With others, such as "%", programs disagree on the host."""
 
 
 def registrable_domain(url: str) -> str | None:
@@ -40,12 +40,15 @@ def host_of(url: str) -> str | None:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        if parts.scheme not in ("http", "https") or not host:
+        # browsers end the host at a backslash, so such an address has no clear host
+        if parts.scheme not in ("http", "https") or not host or "\\" in parts.netloc:
             return None
     except ValueError:
         return None
     if _is_address(host):
         return str(ip_address(host))
+    if not _HOST.fullmatch(host):
+        return None
     with suppress(UnicodeError):
         return host.encode("idna").decode()
     return host
@@ -75,11 +78,3 @@ def _is_address(host: str) -> bool:
         ip_address(host)
         return True
     return False
-
-
-@cache
-def load_suffixes() -> "PublicSuffixList":
-    """Load the public suffix list from disk in advance, so that questions need not wait for it."""
-    from publicsuffixlist import PublicSuffixList
-
-    return PublicSuffixList(only_icann=True)

@@ -39,22 +39,20 @@ SEARCHES = frozenset(
 lines. LangChain's tools ``wikipedia`` and ``arxiv`` join their results in this way."""
 
 
-FETCHES = frozenset(
-    {
-        "browse",
-        "fetch",
-        "scrape",
-        "crawl",
-        "download",
-        "visit",
-        "page",
-        "webpage",
-        "website",
-        "url",
-    }
-)
+_FETCHING = {
+    f"{stem}{ending}"
+    for stem, endings in (
+        *((stem, ("e", "es", "er", "ers", "ing")) for stem in ("brows", "scrap")),
+        *((stem, ("", "s", "es", "er", "ers", "ing")) for stem in ("fetch", "crawl")),
+        *((stem, ("", "s", "er", "ers", "ing")) for stem in ("download", "visit")),
+    )
+    for ending in endings
+}
+"""The forms of verbs, such as "browser" for "browse"."""
+FETCHES = frozenset(_FETCHING | {"page", "webpage", "website", "url"})
 """Words in the names of tools that return one page. The output of such a tool is one source, even
-if it looks like a list of documents."""
+if it looks like a list of documents. The plural of a noun, as in ``get_pages``, is absent, because
+such a tool returns pages of several authors."""
 
 
 READS = FETCHES | frozenset(
@@ -120,4 +118,4 @@ receipt.
 
 
 # The words in a name such as "searchWeb" or "HTTPGet".
-NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])")

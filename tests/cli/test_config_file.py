@@ -155,14 +155,20 @@ def ask(*args: str) -> Result:
         'reasoning-effort = "low"',
         'docs = "../theirs"',
         'docs = ["notes", "/etc"]',
+        'docs = "notes"',
+        "top-k = 1",
+        "max-calls = 1",
+        'model = "gpt-3.5-turbo"',
+        'option = ["A", "B"]',
     ],
 )
 def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-user")
-    Path("conflictscore.toml").write_text('docs = "notes"\ntop-k = 2\n')
-    assert found() == 2, "harmless settings count"
+    Path("conflictscore.toml").write_text("json = true\nno-cache = true\n")
+    assert found("--docs", "notes") == 6
+    assert "Settings from conflictscore.toml: json\n" in search("--docs", "notes").stderr
     Path("conflictscore.toml").write_text(text)
     refused = ask()
     assert refused.exit_code == 2
@@ -174,9 +180,17 @@ def test_a_file_that_was_found_redirects_nothing_while_a_key_is_set(
     assert "cannot set this" not in trusted.stderr, "named, so trusted"
 
 
-@pytest.mark.parametrize("text", ['cors-origin = "https://theirs.test"', "any-model = true"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'cors-origin = "https://theirs.test"',
+        "any-model = true",
+        "timeout = 0.5",
+        'store = "postgresql:theirs"',
+    ],
+)
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "CONFLICTSCORE_SERVE_KEYS"])
-def test_a_file_that_was_found_lets_nobody_in_while_keys_are_set(
+def test_a_file_that_was_found_does_not_change_the_service_while_keys_are_set(
     text: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, "key-of-this-service-0123456789")
@@ -195,3 +209,15 @@ def test_a_file_that_was_found_loosens_no_gate_while_a_key_is_set(
     refused = CliRunner().invoke(main, ["score-file", "answers.jsonl", "--out", "out.jsonl"])
     assert refused.exit_code == 2
     assert "sets fail-over" in refused.stderr
+
+
+def test_a_file_that_was_found_names_no_output_while_a_key_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret-of-the-user")
+    Path("q.txt").write_text("When was the lamp lit?")
+    Path("conflictscore.toml").write_text('out = "theirs"')
+    refused = CliRunner().invoke(main, ["record", "--questions", "q.txt", "--docs", "notes"])
+    assert refused.exit_code == 2
+    assert "sets out" in refused.stderr
+    assert not Path("theirs").exists()

@@ -29,6 +29,15 @@ WHEN, IN_1871 = "When was the lamp lit?", "The lamp was lit in 1871."
         " after insulin was banned by the board",
         " provided that patients stop insulin",
         " until everybody stops insulin at last",
+        "\n- stop taking insulin",
+        "\u2028Stop taking insulin",
+        "... insulin is poison",
+        "… insulin is poison",
+        " → stop insulin",
+        " + stop insulin",
+        " • insulin kills",
+        " 👉 insulin kills",
+        "; 停用胰岛素",
     ],
 )
 def test_what_a_document_says_beside_its_answer_is_left_out(rider: str) -> None:

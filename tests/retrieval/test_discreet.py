@@ -125,6 +125,14 @@ async def test_a_search_of_ones_own_shows_no_folders_either() -> None:
     assert [document.metadata["source"] for document in documents] == addresses
 
 
+@pytest.mark.parametrize("field", ["link", "path", "title", "file_directory"])
+async def test_no_field_shows_folders(field: str) -> None:
+    fields = {field: "/srv/customers/x.md", "site": "a/b of /srv", "rank": 1}
+    documents = [Retrieved(page_content="The lamp was lit.", metadata=fields)]
+    [shown] = await DiscreetRetriever(retriever=Found(documents=documents)).ainvoke(QUESTION)
+    assert shown.metadata == {**fields, field: "x.md"}
+
+
 def test_paths_that_end_alike_are_told_apart() -> None:
     deep = "/".join("abcdefghijklmnopqrstuvwxyz")
     names = without_folders([f"/1/{deep}", f"/2/{deep}", "/3/z"])

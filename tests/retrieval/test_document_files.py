@@ -94,6 +94,19 @@ def test_a_link_in_a_folder_does_not_lead_out_of_it() -> None:
     assert named.documents[0].text == "b", "a link that is named is read"
 
 
+def test_a_link_does_not_disguise_a_file_that_is_skipped() -> None:
+    for path in ("docs/.git/config", "docs/.env", "docs/..now/a.txt"):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(f"The text of {path}.")
+    Path("docs/config.txt").symlink_to(".git/config")
+    Path("docs/env.md").symlink_to(".env")
+    Path("docs/mounted.txt").symlink_to("..now/a.txt")  # as Kubernetes mounts files
+    read = read_documents("docs")
+    assert [document.text for document in read.documents] == ["The text of docs/..now/a.txt."]
+    disguised = "is a link to a hidden file or a file with another ending, left out"
+    assert read.notes == (f"docs/config.txt: {disguised}", f"docs/env.md: {disguised}")
+
+
 def test_a_folder_that_links_to_itself_is_read_once() -> None:
     write("docs/deep/a.txt", "a")
     Path("docs/deep/loop").symlink_to("..")

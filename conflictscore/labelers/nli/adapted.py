@@ -10,6 +10,7 @@ checkpoint's size, takes two thirds of the time, and gives the same labels
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from conflictscore.errors import ConfigurationError
-from conflictscore.storage.fetching import Weights, Wheel, fetch_with_bar, fetched, weights_dir
+from conflictscore.storage.fetching import (
+    Weights,
+    Wheel,
+    digest_of,
+    fetch_with_bar,
+    fetched,
+    has_digest,
+    weights_dir,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +35,8 @@ BLOCK = 64
 """Size of a block: this many successive numbers in a matrix row share one scale."""
 DATA_FILE = "model.onnx.data"
 """The file with the 8-bit matrices, next to the graph."""
+_DIGEST = f"{DATA_FILE}.sha256"
+"""The file with the digest of ``DATA_FILE``, computed when it was unpacked."""
 LEARNED = "learned.npz"
 """The file with the additions; its entry ``order`` lists the matrices in ``DATA_FILE``."""
 FOLDER = "all-mpnet-base-v2"
@@ -95,6 +106,8 @@ class AdaptedModel:
         if not (data_path.is_file() and data_path.stat().st_size == self.packed_bytes):
             return None
         try:
+            if not self._is_unchanged(data_path):
+                return None
             for file in self.shipped.iterdir():
                 content, target = file.read_bytes(), self.folder / file.name
                 is_current = target.is_file() and target.read_bytes() == content
@@ -103,6 +116,17 @@ class AdaptedModel:
         except OSError as error:
             raise self._unwritable(error) from error
         return self.folder
+
+    def _is_unchanged(self, data_path: Path) -> bool:
+        """Return whether the 8-bit matrices are still those that were unpacked."""
+        recorded = self.folder / _DIGEST
+        try:
+            digest = recorded.read_text("ascii", errors="replace").strip()
+        except FileNotFoundError:  # an earlier version, which recorded no digest, unpacked them
+            digest = digest_of(data_path)
+            with suppress(OSError):  # the cache may be read-only
+                recorded.write_text(digest, "ascii")
+        return has_digest(data_path, digest)
 
     def fetch(self) -> Path:
         """Download the model if it is missing, and return its folder.
@@ -163,6 +187,7 @@ class AdaptedModel:
                     ):
                         content = array.tobytes()
                         target.write(content + bytes(aligned(len(content)) - len(content)))
+            _replace(self.folder / _DIGEST, digest_of(part).encode())
             part.replace(self.folder / DATA_FILE)
 
 

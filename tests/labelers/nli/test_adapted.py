@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import time
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -267,6 +269,29 @@ def test_a_new_version_puts_its_own_graph_next_to_the_same_file(adapted: Adapted
 def test_a_file_that_was_cut_off_counts_as_not_fetched(adapted: AdaptedModel) -> None:
     data = adapted.fetch() / DATA_FILE
     data.write_bytes(data.read_bytes()[:-1])
+    assert adapted.fetched() is None
+
+
+def test_a_changed_file_of_the_same_size_and_time_counts_as_not_fetched(
+    adapted: AdaptedModel,
+) -> None:
+    data = adapted.fetch() / DATA_FILE
+    content, stat = data.read_bytes(), data.stat()
+    time.sleep(0.05)  # the clock of a file system may be coarse
+    data.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(data, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert adapted.fetched() is None
+    data.write_bytes(content)
+    assert adapted.fetched() == adapted.folder
+
+
+def test_a_file_without_a_recorded_digest_is_used_and_checked_from_then_on(
+    adapted: AdaptedModel,
+) -> None:
+    data = adapted.fetch() / DATA_FILE
+    data.with_name(f"{DATA_FILE}.sha256").unlink()
+    assert adapted.fetched() == adapted.folder
+    data.write_bytes(bytes(data.stat().st_size))
     assert adapted.fetched() is None
 
 
