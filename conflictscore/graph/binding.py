@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -104,7 +104,9 @@ class Binding:
                 if not _is_own(context.labeler):
                     update = await on_home_loop(lambda: working)
                 else:
-                    update = await (on_own_loop(working) if _is_long(state) else working)
+                    update = await (
+                        on_own_loop(working) if are_long(map(state.get, _TEXTS)) else working
+                    )
             # the node itself may have added the time of work that was done before it started
             state_after = cast("RagState", {**state, **update})
             return update | {"timings": timed(state_after, name, time.perf_counter() - start)}
@@ -183,10 +185,10 @@ class _RecordsOfRuns:
                     self._by_run.pop(run_id, None)
 
 
-def _is_long(state: RagState) -> bool:
-    """Return whether the texts of a run are long enough for a step to block the event loop."""
+def are_long(values: Iterable[object]) -> bool:
+    """Return whether the texts in these values are so long that reading them blocks a loop."""
     room = LONG_CHARS
-    wholes: list[object] = [whole for whole in map(state.get, _TEXTS) if whole is not None]
+    wholes: list[object] = [whole for whole in values if whole is not None]
     while wholes and room > 0:
         whole = wholes.pop()
         if isinstance(whole, str):

@@ -6,7 +6,7 @@ Limits without a stated reason were chosen by hand.
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Any
@@ -30,6 +30,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conflictscore.answering.evidence_text import witnesses
+from conflictscore.graph.binding import are_long
 from conflictscore.graph.self_correction import build_scoring_graph
 from conflictscore.loop.inputs import check_question
 from conflictscore.loop.searching import find_documents
@@ -51,7 +52,7 @@ from conflictscore.nodes.record import run_of
 from conflictscore.prompts import PromptSet, material, material_line
 from conflictscore.records import ClaimEvidence, ConflictReport, Label, Run
 from conflictscore.retrieval.opening import described
-from conflictscore.threads import in_thread
+from conflictscore.threads import in_thread, on_own_loop
 
 _AT_ONCE = 32  # Maximum calls at once; more would only wait for the endpoint's limit.
 # Maximum seconds that a call waits for its turn. MCP clients give up after about a minute, so
@@ -145,11 +146,14 @@ class _Tools:
         Returns the documents that support and contradict each claim, CS-C, CS-R and coverage.
         If no documents are given, a search for the question finds them.
         """
-        async with self._opened(call) as context:
+
+        async def scored(context: RunContext) -> CallToolResult:
             evidence, notes = await self._evidence(documents, question)
             # the question only finds documents; scores depend on the answer and the documents alone
             start: Any = {"answer": answer, "documents": evidence}
             return _result(run_of(await build_scoring_graph(context).ainvoke(start)), notes)
+
+        return await self._done(call, scored, answer, question, documents)
 
     async def correct(
         self,
@@ -164,11 +168,14 @@ class _Tools:
         answer was checked. Text that no document disputes is kept unchanged. If no documents
         are given, a search for the question finds them.
         """
-        async with self._opened(call) as context:
+
+        async def corrected(context: RunContext) -> CallToolResult:
             evidence, notes = await self._evidence(documents, question)
             return _result(
                 await correct(context, correction_input(answer, evidence, question)), notes
             )
+
+        return await self._done(call, corrected, answer, question, documents)
 
     async def ask(
         self, call: Context[Any], question: QuestionText, documents: GivenDocuments = ()
@@ -177,11 +184,24 @@ class _Tools:
 
         If no documents are given, a search for the question finds them.
         """
-        async with self._opened(call) as context:
+
+        async def answered(context: RunContext) -> CallToolResult:
             check_question(question, ())
             evidence, notes = await self._evidence(documents, question)
             start: Any = {"question": question, "documents": evidence}
             return _result(await correct(context, start), notes)
+
+        return await self._done(call, answered, question, documents)
+
+    async def _done(
+        self,
+        call: Context[Any],
+        work: Callable[[RunContext], Coroutine[Any, Any, CallToolResult]],
+        *texts: Any,
+    ) -> CallToolResult:
+        """Do a call's work; long texts are read on its own loop, so that others need not wait."""
+        async with self._opened(call) as context:
+            return await (on_own_loop(work(context)) if are_long(texts) else work(context))
 
     @asynccontextmanager
     async def _opened(self, call: Context[Any]) -> AsyncIterator[RunContext]:
@@ -258,6 +278,8 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
         if scope["type"] != "http":
             return await inner(scope, receive, send)
         request = Request(scope, receive)
+        if scope["path"].endswith("\n"):  # the route's pattern would match despite the newline
+            return await Response(None, 404)(scope, receive, send)
         if request.method != "POST":
             return await Response(None, 405, {"allow": "POST"})(scope, receive, send)
         try:

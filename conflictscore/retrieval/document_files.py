@@ -1,7 +1,7 @@
 """Finds the files below a path and reads the documents in each file."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,14 +125,26 @@ def _walk(folder: Path, notes: Notes) -> list[Path]:
         visible += [Path(root, name) for name in names if not name.startswith(".")]
     readable = [path for path in visible if path.suffix.lower() in ENDINGS]
     top = os.path.realpath(folder)
-    links = [path for path in readable if path.is_symlink()]
-    outside = [path for path in links if not _lies_in(top, path)]
-    others = [path for path in links if path not in outside and not _is_readable(path)]
-    notes += _left_out(outside, "a link that leads out of the folder")
-    notes += _left_out(others, "a link to a hidden file or a file with another ending")
+    refused_links = _refused_links(top, filter(Path.is_symlink, readable))
+    for reason, paths in refused_links.items():
+        notes += _left_out(paths, reason)
     notes += _left_out(linked, "a link to a folder")  # a folder can contain a link to itself
     notes += _passed_over(folder, len(visible) - len(readable))
-    return sorted({*readable} - {*outside, *others}, key=lambda path: path.parts)
+    return sorted({*readable}.difference(*refused_links.values()), key=lambda path: path.parts)
+
+
+def _refused_links(top: str, links: Iterable[Path]) -> dict[str, list[Path]]:
+    """Return the links that must not be followed, by the reason."""
+    outside, others = list[Path](), list[Path]()
+    for link in links:
+        if not _lies_in(top, link):
+            outside.append(link)
+        elif not _is_readable(link):
+            others.append(link)
+    return {
+        "a link that leads out of the folder": outside,
+        "a link to a hidden file or a file with another ending": others,
+    }
 
 
 def _left_out(paths: Sequence[Path], what: str) -> Iterator[Note]:

@@ -268,8 +268,10 @@ DEEP = b"[" * 200_000
         (HEAD + b"content-length: 99999999\r\n\r\n", b"413"),
         (HEAD + b"content-length: %d\r\n\r\n" % len(DEEP) + DEEP, b"400"),
         (b"GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n", b"405"),
+        (HEAD.replace(b"/mcp", b"/mcp%0a") + b"content-length: 2\r\n\r\n{}", b"404"),
+        (HEAD + b'content-length: 19\r\n\r\n{"id":1,"x":-1e999}', b"400"),
     ],
-    ids=["slow body", "slow chunks", "large body", "deep body", "idle stream"],
+    ids=["slow body", "slow chunks", "large body", "deep body", "idle stream", "path", "number"],
 )
 def test_slow_large_and_idle_requests_over_http_end(
     tools: Any, sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
@@ -338,6 +340,26 @@ def test_a_configured_size_limits_a_body(tools: Any) -> None:
         refused = httpx2.post(f"{address}/mcp", headers=body, content="x" * 51, trust_env=False)
 
     assert refused.status_code == 413
+
+
+async def test_a_long_call_is_worked_on_apart_from_the_loop_of_other_calls(
+    upstream: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from conflictscore.middleware import mcp_server
+
+    threads: list[bool] = []
+
+    def noting(run: Any, notes: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return made(run, notes)
+
+    made = mcp_server._result
+    monkeypatch.setattr(mcp_server, "_result", noting)
+    tools = server_of(lambda: context(upstream))
+    for text in ("The lamp was lit in 1874.", "The lamp was lit in 1874. " * 2_000):
+        scored = await call(tools, "score", answer=ANSWER, documents=[text])
+        assert scored.structured_content["report"]["claims"][0]["contradicts"] == [1]
+    assert threads == [True, False]
 
 
 async def test_progress_increases_even_if_steps_end_in_two_threads() -> None:
