@@ -275,6 +275,7 @@ def http_app(server: MCPServer[Any], access: Access) -> ASGIApp:
     inner.router.redirect_slashes = False  # a redirect would echo the request's Host header
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse bad requests, and hand on the others."""
         if scope["type"] != "http":
             return await inner(scope, receive, send)
         request = Request(scope, receive)
