@@ -27,14 +27,15 @@ _log = logging.getLogger(__name__)
 
 _FILE_SCHEME = "file://"
 _MOST_PARTS = 20
-"""Maximum number of a path's last parts that are shown."""
+"""Maximum number of a path's last parts that are shown. Paths with the same parts get a number.
+Chosen by hand: hardly any path is deeper."""
 NOTHING_FOUND = "no documents found"
 """Replaces a search's own message for callers if the search finds nothing."""
 _IN_THE_LOG = "the log of this service contains the search's notes about its documents"
 _MOST_LOGGED = 1000
 """Maximum number of messages that are remembered, so that each is logged only once. When the limit
 is reached, all remembered messages are forgotten. Memory is limited because every message may quote
-a different question.
+a different question. Chosen by hand.
 """
 
 

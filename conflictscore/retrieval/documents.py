@@ -271,7 +271,10 @@ def _is_null(value: object) -> bool:
 
 
 def _is_missing(text: object) -> bool:
-    """Return whether a document's text is null, or a word that stands for null."""
+    """Return whether a document's text is null, or a word that stands for null.
+
+    All such words are short, so the case of a longer text is not folded.
+    """
     return _is_null(text) or (
         isinstance(text, str) and len(text) < 20 and text.strip().casefold() in _WORDS_FOR_NULL
     )

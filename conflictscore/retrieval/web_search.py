@@ -215,16 +215,16 @@ class WebSearchRetriever(TopKRetriever):
         """Fetch pages of results until there are ``k`` documents or no further results."""
         query = clean_text(query)  # JSON can contain lone surrogates, but addresses cannot
         size = min(self.page_size, k)
-        found: dict[str, Hit] = {}
+        hits: dict[str, Hit] = {}
         # too few results do not cause a further request, which may cost a credit
         for number in range(math.ceil(k / size)):
             page = self._page(query, number, size)
-            known = len(found)
+            count_before = len(hits)
             for hit in page.hits:
-                found.setdefault(hit.url or hit.text, hit)
-            if len(found) >= k or len(found) == known or not page.more:
+                hits.setdefault(hit.url or hit.text, hit)
+            if len(hits) >= k or len(hits) == count_before or not page.more:
                 break
-        best = list(found.values())[:k]
+        best = list(hits.values())[:k]
         return [self._document(hit, rank) for rank, hit in enumerate(best, 1)]
 
     def shown(self, text: str) -> str:
@@ -288,9 +288,9 @@ class WebSearchRetriever(TopKRetriever):
     def _take_key(self) -> Self:
         if not self.key_variables:
             return self
-        given = self.api_key.get_secret_value() if self.api_key else ""
-        found = (given, *(os.environ.get(variable, "") for variable in self.key_variables))
-        key = next((value.strip() for value in found if value.strip()), "")
+        own_key = self.api_key.get_secret_value() if self.api_key else ""
+        keys = (own_key, *(os.environ.get(variable, "") for variable in self.key_variables))
+        key = next((text.strip() for text in keys if text.strip()), "")
         names = " or ".join(self.key_variables)
         if not key:
             raise ConfigurationError(
@@ -311,10 +311,10 @@ class WebSearchRetriever(TopKRetriever):
             url = httpx2.URL(self.endpoint.strip())
             url.host.encode("idna")
             plain = url.scheme in ("http", "https") and not (url.query or url.fragment)
-            known = bool(url.host) and (url.port is None or 0 < url.port < 65536)
+            has_host = bool(url.host) and (url.port is None or 0 < url.port < 65536)
         except (httpx2.InvalidURL, UnicodeError):
-            plain = known = False
-        if not (plain and known):
+            plain = has_host = False
+        if not (plain and has_host):
             raise ConfigurationError(
                 f"the address for {self.title} is not a plain http or https address, such as "
                 "http://localhost:8080"
