@@ -16,7 +16,10 @@ def agreement_cards(figures: RatingAgreement, judge: str) -> Iterator[Card]:
         ("", "%", "95 % interval", "n"),
         [
             ("equal ratings", *_share(figures.agreement)),
-            ("equal ratings, resampling questions", *_interval(figures.agreement_by_question)),
+            (
+                "equal ratings, interval by resampling questions",
+                *_interval(figures.agreement_by_question),
+            ),
             ("always the most frequent rating by people", *_share(figures.commonest)),
         ],
         "\n".join(

@@ -281,7 +281,7 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
         else "By the evidence, not by the number of documents"
     )
     reason = next((ruling.reason for ruling in weighing.rulings if ruling.reason), "")
-    verdict = f"{sides}." if is_rival else f"{sides}; the second is kept."
+    verdict = f"{sides}." if is_rival else f"{sides}; the second statement is kept."
     return {
         "decision": "replace" if is_rival else "keep",
         "decided_by": "date" if weighing.by_date else "weighing",

@@ -90,7 +90,7 @@ async def replaced_by_document(
     saying = await _that_say_so(loser, winner, behind[0] or behind[1], looking)
     if not saying:
         return None
-    reason = f"Document {saying[0]} itself says that this replaced the other statement."
+    reason = f"Document {saying[0]} itself says that its statement replaced the other."
     ruling = Ruling(shown=sides, chosen=place, ground=Ground.SUPERSEDES, reason=reason)
     return Weighing(sides=sides, rulings=(ruling,), chosen=place, ground=Ground.SUPERSEDES)
 

@@ -111,7 +111,9 @@ class Cascade:
     @property
     def _judge(self) -> Labeler:
         if self._set_judge is None:
-            raise ConfigurationError(f"{self.name} has no judge; pass one, or use it in a run")
+            raise ConfigurationError(
+                f"{self.name} has no judge; pass one, or use the labeler in a run"
+            )
         return self._set_judge
 
     @property

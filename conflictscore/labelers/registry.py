@@ -78,8 +78,8 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"model": str},
     ),
     "cascade": LabelerKind(
-        "nli decides the easy pairs, and the model judges the rest (a local model as with "
-        "choice, others as with json)",
+        "nli decides the easy pairs, and the model judges the rest (a local model like "
+        "choice, other models like json)",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},

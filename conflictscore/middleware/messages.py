@@ -214,7 +214,9 @@ def left_out_of(
     kinds = _kinds_of_blocks(message) - _READ_BLOCKS
     if kinds:
         note = f"{name} returned {', '.join(sorted(kinds))}, which is not read"
-        yield Gap(kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return its text or an artifact")
+        yield Gap(
+            kind=GapKind.EVIDENCE_LEFT_OUT, note=f"{note}; return text or an artifact instead"
+        )
     if not is_read and _is_evidence(message, question, arguments):
         note = f"the result of {name} was not read as documents"
         how = "name the tool in sources, or return an artifact or JSON"

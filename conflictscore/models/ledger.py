@@ -85,7 +85,7 @@ class Ledger:
             if self._silent is not None:
                 raise ConfigurationError(
                     f"{self._silent} does not report its tokens, so a token budget "
-                    "cannot be enforced; run without one, or use another model"
+                    "cannot be enforced; run without a budget, or use another model"
                 )
             tokens = sum(usage.input_tokens + usage.output_tokens for usage in self.spent.values())
             if tokens >= self._max_tokens:

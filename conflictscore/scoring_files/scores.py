@@ -218,7 +218,7 @@ def _column_names(frame: Any) -> Collection[Any]:
     if names is None or isinstance(names, Mapping):  # each split has its own columns
         kind = type(frame).__name__
         raise InputError(
-            f"{kind} is not a frame with columns; if it is a dataset with splits, give one of them"
+            f"{kind} is not a frame with columns; if it is a dataset with splits, give one split"
         )
     return list(names)
 

@@ -157,7 +157,10 @@ async def test_a_cascade_without_a_judge_takes_that_of_the_run_it_is_given_to() 
 
 
 async def test_a_cascade_without_a_judge_alone_says_where_to_get_one() -> None:
-    said = r"^cascade\(cheap, the judge of the run\) has no judge; pass one, or use it in a run$"
+    said = (
+        r"^cascade\(cheap, the judge of the run\) has no judge;"
+        r" pass one, or use the labeler in a run$"
+    )
     with pytest.raises(ConfigurationError, match=said):
         await Cascade(Cheap((SUPPORTS, 0.1))).label(CLAIM, YEARS[0], UsageMeter())
 

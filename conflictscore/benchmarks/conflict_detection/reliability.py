@@ -132,8 +132,8 @@ def reliability_card(figures: Reliability) -> Card:
             )
             for tenth in figures.bins
         ),
-        f"expected calibration error: {percent(figures.calibration_error)} points; probabilities"
-        f" can be trusted if the columns mean and right agree{without}",
+        f"expected calibration error: {percent(figures.calibration_error)} points; the"
+        f" probabilities can be trusted if “mean” and “right” are nearly equal in a row{without}",
     )
 
 

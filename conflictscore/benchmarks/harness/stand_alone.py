@@ -33,7 +33,7 @@ def notes_on_folder(folder: Path, manifest: Manifest) -> Iterator[str]:
         except TornTranscriptError as torn:
             yield str(torn)
         except InputError as error:
-            yield f"{error}; the figures do not depend on it"
+            yield f"{error}; the figures do not depend on this file"
 
 
 def _notes_on_templates(path: Path, manifest: Manifest) -> Iterator[str]:

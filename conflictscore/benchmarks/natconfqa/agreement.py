@@ -212,7 +212,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
 def decisions_card(figures: JudgeAgreement) -> Card:
     """Build a table that compares the single decisions of the judge and of annotators."""
     return Card(
-        title="Single decisions: is it in the answer?",
+        title="Single decisions: does the answer contain it?",
         columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
         rows=tuple(
             (

@@ -224,7 +224,9 @@ class _Decider:
         too many pairs, no pair is judged.
         """
         if len(pairs) > _MOST_PAIRS:
-            reason = f"{len(pairs)} pairs of short answers are more than {_MOST_PAIRS}"
+            reason = (
+                f"{len(pairs)} pairs of short answers are too many to judge: at most {_MOST_PAIRS}"
+            )
             return dict.fromkeys(pairs, Verdict(value=None, error=reason))
         by_reference = dict(zip(self.question.conflicts, reference_conflicts, strict=True))
 

@@ -27,7 +27,7 @@ _SCALE = ("no", "yes")
 NO_REFERENCES = "no references for the question"
 BOTH_LABELS = "the same answer is labelled both yes and no"
 REPEATED = "repeated"
-A_REFERENCE = "the answer equals a reference, which decides its label"
+A_REFERENCE = "the answer equals a reference, so its label is already known"
 
 
 class _Published(PublishedRow):

@@ -137,8 +137,8 @@ def wikicontradict(data: Path, form: Form, seed: int) -> Benchmark:
         hashes={"data": sha256_of_file(data)},
         notes=(
             "unlike in the paper, answers are compared with the answers of both passages;"
-            " first-document and second-document see only one passage, whose answer is enough for"
-            " a partially correct answer",
+            " first-document and second-document see only one passage, and an answer that gives"
+            " this passage's answer counts as partially correct",
             "agreeing-pair and asked-agreeing see both published wordings of the first passage,"
             " since the paper's agreeing passages are not published",
         ),

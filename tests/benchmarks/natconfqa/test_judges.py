@@ -137,7 +137,7 @@ async def test_too_many_short_answers_to_pair_are_named_and_cost_no_call() -> No
     judgement = await judged(judge)
     assert judge.asked["conflict in answer"] == 2, "the references"
     assert told(judgement)["conflicts precision"] == (
-        "210 pairs of short answers are more than 190"
+        "210 pairs of short answers are too many to judge: at most 190"
     )
 
 

@@ -99,7 +99,7 @@ RESAMPLE = BenchmarkMethod(
     ask=_ask_once_more,
     looks_again=True,
     caveat="resample sends the first prompt again if a claim is disputed, which shows the gain of"
-    " merely asking twice. At temperature 0 it only shows how much the endpoint's replies"
+    " merely asking twice. At temperature 0, resample only shows how much the endpoint's replies"
     " vary.",
 )
 

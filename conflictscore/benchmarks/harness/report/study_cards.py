@@ -216,7 +216,7 @@ def _transitions_card(transitions: PooledTransitions) -> Card:
         ("revised", transitions.revised),
         ("corrected, of revised", transitions.corrected),
         ("harmed, of revised", transitions.harmed),
-        ("harmed, of all with a conflict", transitions.harmed_of_conflict),
+        ("harmed, of all answers with a conflict", transitions.harmed_of_conflict),
     ]
     return card_of(
         f"Pooled answers with a conflict: {transitions.method}",

@@ -256,7 +256,7 @@ def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
             "Second looks that a different choice of claim would change (--reconsider)",
             ("choice of claim", "different claim", "of", "%"),
             rows,
-            "0: this run's choice, or a choice that selects the same claims here",
+            "0: the choice of this run, or one that selects the same claims in this run",
         )
     ]
 
