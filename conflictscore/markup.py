@@ -67,7 +67,7 @@ def _markdown() -> "MarkdownIt":
 
 
 def rendered_markdown(text: str) -> str:
-    """Render untrusted Markdown as HTML. Any HTML in it is escaped."""
+    """Render untrusted Markdown as HTML. HTML in the Markdown is escaped."""
     return str(_markdown().render(shown(text)))
 
 

@@ -189,7 +189,7 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     pair with that label, and the answer would be scored as if it had no support.
 
     No score is returned in two cases. First, unreadable replies outnumber the replies that support
-    or contradict a claim. Second, one of these two labels never occurs, and there are at least two
+    or contradict a claim. Second, SUPPORTS or CONTRADICTS never occurs, and there are at least two
     unreadable replies, which make up more than a tenth of the replies counted here. A pair that
     failed for any other reason counts as unreadable too, unless the failure cannot depend on the
     text.

@@ -50,8 +50,7 @@ def stem(word: str) -> str:
     """Return the letters that all forms of a folded word share: "open" for "opens" and "opening".
 
     English inflections and everything after the first six letters are removed. In other languages,
-    this also removes letters that are not part of an ending, but it does so consistently in all
-    texts.
+    this rule also removes letters that are not part of an ending, but always in the same way.
     """
     bare = _ENDING.sub("", word)
     if len(bare) < _LEAST_STEM:

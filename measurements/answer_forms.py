@@ -1,8 +1,8 @@
 """Runs small cases with answers in different formats, using a scripted model on this machine.
 
-The arguments are case folders. Next to them is ``oracle.py``, a scripted model that recognises a
-prompt by its first words. This model does not know the template ``relation``, so this script
-replies to it. The reply calls each statement a rival, unless the case's script contains
+The arguments are case folders. Next to these folders is ``oracle.py``, a scripted model that
+recognises a prompt by its first words. This model does not know the template ``relation``, so this
+script replies to it. The reply calls each statement a rival, unless the case's script contains
 ``"relation": [[part of the statement, reply], …]``. Each case runs in its own process. For each
 case, the claims are printed, how far the answer was checked, and what was changed.
 """

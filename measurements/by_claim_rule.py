@@ -8,8 +8,8 @@ tried with its first 2, 3, 5 and 7 documents and with all of them, so that there
 documents of every size. All these sets of a claim are in the same half.
 
 --conflicts takes the file of the CONFLICTS benchmark. This option adds the questions that people
-labelled "no conflict", with claims that we wrote (no_conflict_claims.json). The figures of these
-questions are reported by number of documents.
+labelled "no conflict", with claims that we wrote (no_conflict_claims.json). For questions labelled
+"no conflict", figures are reported by number of documents.
 """
 
 import asyncio

@@ -8,7 +8,7 @@ anything broke; otherwise, if a signal ended the campaign, it is 128 plus the si
 same seed reproduces most failures.
 
 The sizes of hostile texts, the share of hostile cases and the pauses between attacks are drawn at
-random. The ranges of these draws were chosen by hand.
+random. The ranges of the random draws were chosen by hand.
 """
 
 import logging

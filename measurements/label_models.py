@@ -1,4 +1,4 @@
-"""Compares NLI models on the same labelled pairs: figures of the first, gains of the others.
+"""Compares NLI models on the same labelled pairs, by the gains over the first model.
 
 --data is a file of claims with labelled documents, in the format of ``conflictscore bench
 conflict-detection``. With --by-claim, conflicts are decided by all documents of a claim together,

@@ -84,7 +84,7 @@ class Looked(NamedTuple):
             Empty if there was no second look.
         apart: Whether the answer hedges between answers that are correct about different things.
         backed: Number of correct answers that a document gives.
-        told_right: Number of these that the final answer gives.
+        told_right: Number of correct answers in a document that the final answer gives.
         usage: Calls and tokens.
         seconds: Duration of the run; short if the replies were stored.
         text: The question, the first and final answers, and the reasons.

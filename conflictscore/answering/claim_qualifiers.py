@@ -1,6 +1,6 @@
 """Finds qualifiers in an answer that are missing from its claims.
 
-A qualifier is a word or sign that changes what a statement says. It is a limit ("only",
+A qualifier is a word or sign that changes what a statement says. A qualifier is a limit ("only",
 "formerly"), a bound ("at least 50"), a unit, magnitude or sign of a number, the month of a date, or
 a negating prefix ("unsafe"). Each qualifier of a passage must occur in a claim about the passage.
 Otherwise, the claim that was checked says more than the answer, or something different. Time is
@@ -56,9 +56,9 @@ class Qualifiers(NamedTuple):
     """The qualifiers of one or more claims.
 
     Attributes:
-        limits: The meanings of their limits.
-        bounds: The meanings of their bounds.
-        months: The months of their dates.
+        limits: The meanings of the limits in these claims.
+        bounds: The meanings of the bounds in these claims.
+        months: The months of the dates in these claims.
         amounts: Maps each of their numbers to the dimensions that it may have. A number with a unit
             is converted to the base unit of its dimension.
     """

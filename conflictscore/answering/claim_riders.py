@@ -44,7 +44,7 @@ def borrowed_words(
     Args:
         text: The passage.
         own: The claims that were read from this passage rather than from another.
-        others: Further claims about it.
+        others: Further claims about the passage.
         ignored: Words of the topic and of the question.
     """
     if not others:

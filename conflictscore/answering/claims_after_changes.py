@@ -75,10 +75,10 @@ def gaps_after(
 
     Args:
         claims: The claims of the corrected answer.
-        changes: All changes of its text.
+        changes: All changes of the answer's text.
         gaps: The gaps that the answer had before the changes.
         answer: The corrected answer.
-        question: The question that it replies to.
+        question: The question that the answer replies to.
         failure: Why the model could not be asked about uncovered parts.
     """
     own_gaps = gaps_in_place(gaps, changes)

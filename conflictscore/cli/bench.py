@@ -112,7 +112,7 @@ def _write_topics(plan: BenchPlan, write: Callable[..., None]) -> None:
 
 
 def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
-    """Run one seed with a progress bar. Print its figures if the plan has no other seed.
+    """Run one seed with a progress bar. Print the run's figures if the plan has no other seed.
 
     Raises:
         BudgetError: The budget is used up. Finished answers are kept.

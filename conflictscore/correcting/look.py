@@ -160,8 +160,8 @@ async def _look_by_wording(
 ) -> SecondLook | None:
     """Return a look that replaces a claim with its plain rival; None if no plain rival wins.
 
-    Only embedded models need this. A capable judge sees the difference, and also sees whether the
-    documents are about something else.
+    Only runs with embedded models need such a look. A capable judge sees the difference, and also
+    sees whether the documents are about something else.
     """
     if not looking.is_judged_by_embedded:
         return None

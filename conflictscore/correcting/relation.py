@@ -2,7 +2,7 @@
 
 A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
 version of the subject. So each document is queried separately, and each reply is put into one of
-four classes. It is *the same* as the claim, a *rival* (a different answer to the claim's own
+four classes. A reply is *the same* as the claim, a *rival* (a different answer to the claim's own
 question), about *another thing*, or *nothing* (no answer). Only rivals can get votes or be put into
 the answer.
 

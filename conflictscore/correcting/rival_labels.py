@@ -85,9 +85,10 @@ async def _labelled_by_samples(
 ) -> tuple[ClaimEvidence, ...]:
     """Label rivals; documents with the same labels in ``quoted`` are represented by the first.
 
-    The labeler judges this document, and every document that is not in ``quoted``. If it agrees
-    with the quotation, the others get their own labels in ``quoted``. Otherwise, it judges them
-    too.
+    The labeler judges the first document of each such group, and every document that is not in
+    ``quoted``. If the labeler gives the first document the same labels as ``quoted``, the other
+    documents of the group keep their labels in ``quoted``. If not, the labeler judges the other
+    documents too.
     """
     groups = dict[tuple[Label, ...], list[int]]()
     for document in looking.documents:

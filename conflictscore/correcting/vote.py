@@ -67,7 +67,7 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:
     """Return the indices of the statements that may get a document's vote.
 
-    There is more than one if none leads clearly.
+    There are several indices if no statement leads clearly.
     """
     supports = [pair.p_supports if pair else None for pair in pairs]
     probabilities = [p for p in supports if p is not None]

@@ -161,7 +161,7 @@ def _in_style(number: str, old: str, language: str | None, source_language: str 
 
     Args:
         number: The new number.
-        old: The number that it replaces.
+        old: The number that the new number replaces.
         language: The language of the passage; None if unknown.
         source_language: The language of the statement with the new number; None if unknown.
     """

@@ -52,8 +52,8 @@ async def judging(
 
     Each verdict is stored and reported as soon as it arrives. If a pair could not be judged, its
     label is UNLABELLED, includes the reason and is not stored. The tasks raise ConfigurationError
-    if a setting is wrong, and BudgetError if the budget is used up. Before they raise, they report
-    the results of calls that have already begun.
+    if a setting is wrong, and BudgetError if the budget is used up. Before the tasks raise, they
+    report the results of calls that have already begun.
     """
     waiting = {(claim.number, document.number): (claim, document) for claim, document in pairs}
     breaker = CircuitBreaker()

@@ -120,8 +120,9 @@ class RagInput(TypedDict, total=False):
     If there are any, the retriever is not queried."""
     messages: Annotated[list[AnyMessage], add_messages]
     """The conversation; its last human message is the question. If ``question`` is given too, it
-    replaces that message, which may be a prompt with more than the question. The answer is
-    appended, so that a checkpointer's thread holds questions and answers."""
+    replaces the last human message, which may be a prompt with more than the question. The answer
+    is appended, so that a checkpointer's thread holds questions and answers.
+    """
     history: Sequence[MessageLikeRepresentation]
     """The conversation before the question, if it is not in ``messages``, oldest message first.
     Each message is a LangChain message, a pair of role and text, or a mapping with ``role`` and
@@ -383,7 +384,7 @@ def with_changes(state: RagState, changes: Sequence[Change]) -> list[dict[str, A
 def may_be_given_up(state: RagState, context: RunContext) -> bool:
     """Return whether the answer being checked can still be dropped in favour of the previous one.
 
-    If it can be dropped, only this answer is lost when the budget is used up, and the run
+    If the answer can be dropped, only this answer is lost when the budget is used up, and the run
     continues.
     """
     in_place = context.settings.regeneration == "revise" and not state.get("options")

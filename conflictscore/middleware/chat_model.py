@@ -51,7 +51,7 @@ _OPENED = (
     *Settings.names(),
     *_MODELS,
 )
-"""If one of these fields changes, the models and the loop are opened again."""
+"""If a field in this tuple changes, the models and the loop are opened again."""
 _CALL_PARAMETERS = (
     "temperature",
     "top_p",

@@ -1,8 +1,8 @@
 """Learns from an endpoint's answers and refusals which request styles it accepts.
 
 Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the other
-parameters that they accept. A request style combines these choices. A request refused for one of
-these reasons is sent again in a different style. All later calls of the process use the style that
+parameters that they accept. A request style combines these choices. A request refused because of
+such a choice is sent again in a different style. All later calls of the process use the style that
 succeeded.
 """
 

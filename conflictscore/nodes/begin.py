@@ -13,8 +13,8 @@ async def begin(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Validate the input before any call costs money, and start with a fresh state.
 
     If ``question`` is missing, the question is the last human message that a user wrote. If
-    ``history`` is missing, it consists of the messages before the question. On a checkpointer's
-    thread, those messages are the earlier questions and answers.
+    ``history`` is missing, the history consists of the messages before the question. On a
+    checkpointer's thread, those messages are the earlier questions and answers.
     """
     messages = state.get("messages") or []
     place = question_place(messages)

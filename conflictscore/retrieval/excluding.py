@@ -24,11 +24,11 @@ class ExcludingRetriever(WrappingRetriever):
 
     Attributes:
         references: A benchmark's questions with their reference answers, both correct and
-            incorrect. The query must be one of these questions in its exact wording, which is how
-            benchmarks search. A document is removed if it contains both this question and one of
-            the question's reference answers, word for word. The question and the answer may each be
-            in the title or in the text. An answer counts only if it has at least three words and at
-            least one of them is not in the question. Case and punctuation are ignored.
+            incorrect. The query must be one of the benchmark's questions in its exact wording,
+            which is how benchmarks search. A document is removed if it contains both this question
+            and one of the question's reference answers, word for word. The question and the answer
+            may each be in the title or in the text. An answer counts only if it has at least three
+            words and at least one of them is not in the question. Case and punctuation are ignored.
         left_out: The number of documents removed for each reason since the retriever was opened.
             Only one reason exists. The wording of the reason completes the sentence "skipped 2
             documents …".

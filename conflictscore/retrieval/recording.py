@@ -281,7 +281,7 @@ async def record_questions(
         questions: The questions. Repeated questions are asked once.
         retriever: The retriever to record. The retriever's documents are recorded in full.
         out: The file to write, which is created if it is missing.
-        search: The name of the search, as in ``--search``. Passwords in it are removed.
+        search: The name of the search, as in ``--search``. Passwords in the name are removed.
         parameters: The settings of the search, as single values and lists of strings, without
             secrets. ``top_k`` is the number of documents per question.
         concurrency: Maximum number of questions asked at the same time, at least 1.

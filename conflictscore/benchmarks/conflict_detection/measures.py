@@ -54,7 +54,7 @@ class SetFigures(Record):
     groups: _Count
     """The number of groups that the labeler judged."""
     conflicts: _Count
-    """The number of these groups that have a conflict according to annotators."""
+    """The number of judged groups that have a conflict according to annotators."""
     undecidable: _Count
     """The number of groups in which unlabelled pairs could turn "no conflict" into "conflict".
 

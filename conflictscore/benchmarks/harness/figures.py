@@ -99,9 +99,9 @@ class Transitions(Record):
     method: str
     measure: str
     conflict: int
-    """The number of these questions."""
+    """The number of questions that the figures cover."""
     failed: int
-    """The number of these questions on which the method gave no answer."""
+    """The number of covered questions on which the method gave no answer."""
     retained: Proportion
     """The share of unchanged answers.
 

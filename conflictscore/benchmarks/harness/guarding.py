@@ -12,7 +12,7 @@ from conflictscore.records import Attempt, Change, RevisionAction
 def guard_of(first: Attempt, last: Attempt) -> Guard | None:
     """Decide whether the guard accepts the change from the first answer to the last.
 
-    Returns None if the answers do not differ. If one of the answers has no score, the change is
+    Returns None if the two answers do not differ. If one of the answers has no score, the change is
     rejected.
     """
     if not reworded(first.answer, last.answer):

@@ -1,4 +1,4 @@
-"""Stores a run in a folder. Only one command at a time can write to it; any number can read it.
+"""Stores a run in a folder, which one command at a time can write, and any number can read.
 
 ```
 .conflictscore.lock    the lock of the command that writes

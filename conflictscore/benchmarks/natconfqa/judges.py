@@ -24,7 +24,7 @@ REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True",
 _DECOMPOSED_TOKENS = 768
 """The maximum number of tokens in a reply that splits an answer into lines; chosen by hand.
 
-A reply that reaches it lacks its second list, so it is unreadable and is requested again.
+A reply that reaches this maximum lacks its second list, so it is unreadable and is requested again.
 """
 _DECIDED_TOKENS = 160
 """The maximum number of tokens in a single decision, with room for a short explanation; chosen by

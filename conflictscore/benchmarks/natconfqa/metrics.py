@@ -8,9 +8,9 @@ The paper leaves some points open. We decide these points as follows:
   rule explains the paper's Table 8. In this table, Gemini 2.5 Pro with the conflict-aware prompt
   has a mean F1 of 100, but a mean recall of 80.
 - F1 is undefined if precision or recall is undefined. As in the authors' code, F1 is also undefined
-  if both are 0. An answer whose F1 is undefined is left out of the mean. In our own measure
-  ``f1 with zeros``, F1 is 0 if both are 0. For conflicts, both kinds of F1 cover only answers that
-  name a conflict, so read F1 together with recall.
+  if both are 0. An answer whose F1 is undefined is left out of the mean. In our own measure ``f1
+  with zeros``, F1 is 0 if precision and recall are both 0. For conflicts, both kinds of F1 cover
+  only answers that name a conflict, so read F1 together with recall.
 - As in the authors' code, the conflicts of an answer are found pair by pair: the judge is asked
   about each pair of its short answers. Our own measure ``conflicts precision as listed`` is
   computed from the pairs that the judge lists when it splits the answer. Listing the pairs takes no

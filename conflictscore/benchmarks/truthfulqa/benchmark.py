@@ -60,7 +60,8 @@ REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUD
 _REPLY_TOKENS = 320
 """The maximum number of tokens in a judge's reply, which is a verdict and a short explanation.
 
-It was chosen by hand. A reply that reaches it before the verdict is requested again.
+The maximum was chosen by hand. A reply that reaches the maximum before the verdict is requested
+again.
 """
 
 

@@ -28,7 +28,7 @@ AGREEMENT_TEMPLATE = "wikicontradict_judge_agreement"
 """The template for rating replies to "do the passages conflict?" if the passages agree."""
 
 MEASURES = ("correct", "at least partially correct")
-"""The measures, which are both derived from the same rating. The first one is the main measure."""
+"""The measures, which are both derived from the same rating. The first measure is the main one."""
 
 _REPLY_TOKENS = 320
 """The maximum number of tokens in a judge's reply, which is a rating and a comment of one or two

@@ -166,10 +166,11 @@ class KeptRuns:
     ) -> None:
         """Open the storage: a database, or an SQLite file that only its owner can read.
 
-        If neither is set, runs are kept in memory. A run larger than ``most_bytes`` is not stored.
-        If a run has been in progress for more than ``lasts`` seconds, other processes consider it
-        abandoned; the default is far above the time limit of a request. If a run's process has
-        died, the record that ``unfinished`` returns is stored in place of the run.
+        If neither a database nor a file is set, runs are kept in memory. A run larger than
+        ``most_bytes`` is not stored. If a run has been in progress for more than ``lasts`` seconds,
+        other processes consider it abandoned; the default is far above the time limit of a request.
+        If a run's process has died, the record that ``unfinished`` returns is stored in place of
+        the run.
         """
         self._most, self._most_bytes = most, most_bytes
         self._path, self._unfinished = path, unfinished
@@ -199,7 +200,7 @@ class KeptRuns:
     ) -> "Future[bool]":
         """Store the run announced by :meth:`begin`, and retry if the store is briefly unavailable.
 
-        Until it is stored, the run is still in progress. If the run cannot be stored,
+        Until the run is stored, it counts as in progress. If the run cannot be stored,
         ``on_failure`` is called, possibly after this method has returned.
 
         Returns:

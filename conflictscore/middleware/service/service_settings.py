@@ -27,7 +27,7 @@ _MOST_HEARTBEAT_S = 30
 """The maximum of ``heartbeat``, in seconds."""
 _MIB = 1 << 20
 MOST_PAIRS = 10_000
-"""The default of ``max_pairs``; the claims of an answer share a call."""
+"""The default of ``max_pairs``. It can be high, since the claims of an answer share a call."""
 # An origin as browsers send it: scheme, host and port, without a path.
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?|https?://\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"

@@ -115,7 +115,7 @@ class _Ground(NamedTuple):
 
 
 class _Walk:
-    """Reads one document and collects the notes on it."""
+    """Reads one document and collects notes on its content."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._main = package, main

@@ -74,7 +74,7 @@ def read_message(data: bytes) -> RichText:
 
 
 class _Walk:
-    """Reads one email and collects its pieces and the notes on it."""
+    """Reads one email and collects its pieces, with notes on its content."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []

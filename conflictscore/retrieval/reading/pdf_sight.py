@@ -134,8 +134,8 @@ class Sight:
         """Return the visible runs of a page.
 
         Unpainted text never appears in the page's image. If unpainted text lies over a picture, it
-        is the OCR text of a scan, and a person sees the words in the scan itself. Elsewhere it is
-        hidden.
+        is the OCR text of a scan, and a person sees the words in the scan itself. Unpainted text
+        elsewhere is hidden.
         """
         runs = [run for run in runs if run.size >= _SMALLEST]
         doubtful = [run for run in runs if run.owner]

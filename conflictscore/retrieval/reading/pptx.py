@@ -83,7 +83,7 @@ class _Shape(NamedTuple):
 
 
 class _Slides:
-    """Reads one presentation and collects the notes on it."""
+    """Reads one presentation and collects notes on its content."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._related = package, package.related(main)

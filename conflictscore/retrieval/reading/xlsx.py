@@ -59,7 +59,7 @@ def read_xlsx(data: bytes) -> RichText:
 
 
 class _Workbook:
-    """Reads one workbook and collects the notes on it."""
+    """Reads one workbook and collects notes on its content."""
 
     def __init__(self, package: Package, main: str) -> None:
         self._package, self._related = package, package.related(main)

@@ -285,8 +285,8 @@ def _between(runs: Sequence[Mapping[str, float]]) -> tuple[float | None, float |
     """Compute the deviation between runs, and the deviation that residuals alone would cause.
 
     The residuals are what remains of each question's difference in each run after subtracting the
-    run's mean and the question's mean (two-way layout). The two deviations are None if there are
-    fewer than two runs or two common questions.
+    run's mean and the question's mean (two-way layout). Both results are None if there are fewer
+    than two runs or two common questions.
     """
     runs = [run for run in runs if run]
     questions = set.intersection(*map(set, runs)) if len(runs) > 1 else set()

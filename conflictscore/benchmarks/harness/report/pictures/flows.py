@@ -63,7 +63,8 @@ def _transitions(run: ReportRun, method: str) -> Counter[tuple[str, str]]:
 def end_of(answer: MethodResult | None, run: ReportRun) -> str | None:
     """Return the state of an answer: right, hedged or wrong; None if it was not judged.
 
-    The run's first measure must not be graded. A judge may still give 1 or 0 for yes or no.
+    The run's first measure must not be graded. For a yes-or-no measure, a judge may also give 1 or
+    0.
     """
     right = None if answer is None else answer.value(run.first_measure)
     if answer is None or right is None:
