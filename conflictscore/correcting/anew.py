@@ -25,7 +25,7 @@ async def write_anew(
     """Show the answerer one disputed claim with its evidence, and ask for a new answer.
 
     The paper asks about "the main claim that had conflicts" but does not say which claim that is.
-    The run's context specifies how to choose it.
+    The run's context specifies how to choose the claim.
     """
     report = last.report
     if report is None or report.reconsider is None:

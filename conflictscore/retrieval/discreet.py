@@ -75,7 +75,7 @@ class DiscreetRetriever(BaseRetriever):
 
     @contextmanager
     def _discreetly(self) -> Iterator[None]:
-        """Log the operator's notes, pass on others, and replace the error of an empty search."""
+        """Log notes for the operator, pass on other notes, and replace an empty search's error."""
         with collecting() as notes:
             try:
                 yield

@@ -79,8 +79,8 @@ async def _ask_once_more(asker: Asker, request: Asked) -> dict[str, Any]:
 def _resampled(model: LanguageModel) -> LanguageModel:
     """Return the model with a different seed, if it accepts one, and with a separate cache key.
 
-    With the same key, the cache would return the first sample. Each repetition of a run has its own
-    key too, in which ``sample`` is a number (see ``setup``).
+    With the same cache key, the cache would return the first sample. Each repetition of a run has
+    its own key too, in which ``sample`` is a number (see ``setup``).
     """
     seed: dict[str, Any] = {}
     if "seed" in type(model.chat).model_fields:
