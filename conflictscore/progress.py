@@ -34,7 +34,7 @@ class CountBar:
         """Prepare the bar; ``with`` shows it.
 
         At most ``reasons`` kinds of failure are printed. The default was chosen by hand: five lines
-        do not scroll the rest off a screen.
+        leave the rest of the output on the screen.
         """
         self._console, self._verb, self._nouns = console, verb, nouns
         self._enabled, self._reasons = visible, reasons

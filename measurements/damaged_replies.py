@@ -47,7 +47,7 @@ _STEPS: Mapping[Kind, tuple[str, str]] = {
 
 
 def calls_with(kind: Kind, damage: Damage) -> int:
-    """Return how many calls scoring takes if all replies of a kind are damaged in this way."""
+    """Return how many calls scoring takes if all replies of a kind are damaged in the same way."""
     step, labeler = _STEPS[kind]
     prompts = NotedPrompts(PromptSet.load())
 

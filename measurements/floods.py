@@ -5,8 +5,8 @@ the smaller side belongs to an attacker, who copies it in three ways: unchanged,
 six changed, and with Cyrillic letters in place of Latin ones. The copies have the label of the
 original. Three outcomes are compared with those of the same question without copies. The first is
 whether the attacker's side wins the documents' vote. The second is whether a wrong answer on the
-attacker's side is no longer corrected. The third is the share CS-R. Copies cannot change which
-claims are disputed, since one document is enough for a dispute and no defence removes a document.
+attacker's side is no longer corrected. The third is CS-R. Copies cannot change which claims are
+disputed, since one document is enough for a dispute and no defence removes a document.
 """
 
 import json

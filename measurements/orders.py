@@ -135,7 +135,7 @@ async def _recognised(data: Path | None) -> None:
 
 
 async def _apart_by_documents(subjects: Sequence[Mapping[str, Any]], kind: str) -> str:
-    """Return how many orders of a kind are apart, beside different numbers of documents."""
+    """Return how many orders of a kind are kept apart, for different numbers of documents."""
     apart: Counter[str] = Counter()
     for subject in subjects:
         three, beside = subject["documents"], subject["honest"][:3]

@@ -3,8 +3,8 @@
 The cases whose answer begins with yes or no are used. The area under the curve between documents
 that say yes and documents that say no is printed for the pooled encoders, for the reading, and for
 the sum of their log-odds. Then the claims that the encoders' labels dispute are counted. The output
-shows how many of them are correct, and how many the reading opposes, so that the opposite may count
-as a rival (see ``correcting/yes_or_no.py``).
+shows how many disputed claims are correct, and how many the reading opposes, so that the opposite
+may count as a rival (see ``correcting/yes_or_no.py``).
 
     python -m measurements.yes_or_no training/natural/cases_[ef].jsonl --cache FILE
 

@@ -292,14 +292,14 @@ def _without_misread(
 
 
 def _asserting(located_claims: Sequence[Placed]) -> AnswerClaims:
-    """Return the claims that assert something, and the texts of the others."""
+    """Return the claims that assert something, and the texts of all other claims."""
     silent = [text for text, _ in located_claims if asserts_nothing(text)]
     claims = placed_claims([each for each in located_claims if each[0] not in silent])
     return AnswerClaims(claims, asserting_nothing=tuple(silent))
 
 
 async def off_the_loop(compare: Callable[..., T], answer: str, *more: object) -> T:
-    """Compare an answer with its claims; if the answer is long, do so in a thread."""
+    """Compare an answer with its claims, in a thread if the answer is long."""
     if len(answer) < LONG_CHARS:
         return compare(answer, *more)
     return await read_in_thread(partial(compare, answer, *more), len(answer))

@@ -36,8 +36,8 @@ def differs_in_order(statement: str, rival: str) -> bool:
 
     The meanings of two statements differ in three cases. First, different words of direction
     precede the same word. Second, a name is an owner in only one of the statements. Third, two
-    names change places while the voice (active or passive) stays the same, or the names keep their
-    places while the voice differs.
+    names change places although both statements are active or both are passive, or the names keep
+    their places although only one statement is passive.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():

@@ -207,7 +207,7 @@ async def _weighing_of(
 
     Embedded models cannot weigh evidence. If embedded models are used, the look instead searches
     for a document that says that its statement replaces the statement of the other side. The look
-    does so even after a clear vote, since such a document may be on the losing side.
+    makes this search even after a clear vote, since such a document may be on the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None
@@ -237,7 +237,8 @@ def _decided(
 ) -> SecondLook:
     """Return the look with its decision and a one-sentence reason.
 
-    ``is_corrected`` says whether the only dissenting document claims to correct the others.
+    ``is_corrected`` says whether the only dissenting document claims to correct the other
+    documents.
     """
     if vote.rival is None:
         return _without_rival(look)

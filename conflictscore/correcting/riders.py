@@ -278,7 +278,8 @@ def _is_rider(
 ) -> bool:
     """Return whether a clause is an instruction or a further statement instead of an answer.
 
-    If the question is open, or if the clause is a condition of a duty, only an instruction counts.
+    If the question asks why or how, or if the clause is a condition of a duty, only an instruction
+    counts.
     """
     if is_open or (has_duty and _CONDITION.search(clause.before)):
         return _is_ordered(clause.text, known_terms)

@@ -206,7 +206,7 @@ def _no_rivals(
 
 
 def _givers_of(answers: Sequence[Related]) -> tuple[int, ...]:
-    """Return the documents that gave one of these answers, in ascending order."""
+    """Return the documents that gave one of the answers, in ascending order."""
     return tuple(sorted({number for answer in answers for number in answer.given_by}))
 
 

@@ -102,7 +102,7 @@ def _told_dispute(
     text = without_last_citations(passage.strip(), documents).rstrip(ENDS)
 
     def both_sides(own_side: str, rival_side: str, between: str) -> str:
-        """Return both sides, starting with the one with more weight."""
+        """Return both sides, the side with more weight first."""
         sides = [f"{own_side} {by_claim}", f"{rival_side} {by_rival}"]
         return between.join(reversed(sides) if rival.worth > claim.worth else sides)
 

@@ -138,8 +138,8 @@ def newer_side(
 ) -> int | None:
     """Return the side whose documents are all newer than the others; None if a date is missing.
 
-    A document dated "2021" may be from any day of the year, so it is not older than one from May
-    2021.
+    A document dated "2021" may be from any day of the year, so it is not older than a document from
+    May 2021.
     """
     first, second = (_days_of_side(side, documents_by_number) for side in sides)
     if first is None or second is None:

@@ -149,9 +149,9 @@ def open_run(
     """Open the models and the labeler for validated settings; see ``run_context``.
 
     ``max_calls`` limits the concurrent calls to an endpoint (None: 16). ``ledger`` counts the calls
-    of the models opened here and enforces its budget. If ``effort_needed`` is True, an error is
-    raised if none of these models accepts the reasoning effort. Callers that open further models
-    pass False and check all models of the run themselves.
+    of the models opened here and enforces its budget. If ``effort_needed`` is True and no model
+    accepts the reasoning effort, an error is raised. Callers that open further models pass False
+    and check all models of the run themselves.
     """
     _check_collaborators(model, judge, retriever)
     _check_model_options(max_calls, context_window, reasoning_effort)

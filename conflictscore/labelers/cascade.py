@@ -80,7 +80,7 @@ class Cascade:
         Args:
             cheap: A labeler with calibrated scores, such as ``NliLabeler``.
             judge: A labeler that decides the hard pairs, such as ``JsonJudge`` or ``BatchJudge``.
-                With None, the judge is the one that the run would use without a cascade.
+                With None, the cascade uses the judge that the run would use without a cascade.
             thresholds: The minimum scores at which cheap verdicts count; by default, those of
                 :class:`Thresholds`.
             deciding: Additional cheap verdicts that the judge must confirm. The default is

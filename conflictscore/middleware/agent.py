@@ -129,7 +129,11 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         on_event: OnEvent | None = None,
         **settings: Unpack[CorrectionOptions],
     ) -> None:
-        """See the class. The judge is opened here, so that an invalid key is reported at once."""
+        """See the class.
+
+        The judge is opened when the middleware is created, so that an invalid key is reported at
+        once.
+        """
         super().__init__()
         check_choices(on_failure, sources, require)
         if require is None and on_failure == "raise":

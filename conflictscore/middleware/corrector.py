@@ -189,7 +189,7 @@ def _required(run: Run, require: Require | None) -> Run:
 def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
     """Return the runs; raise UncheckedAnswerError if any answer was checked less than required.
 
-    The error has the reason and the verdict of the first such row.
+    The error has the reason and the verdict of the first refused row.
     """
     refused = [number for number, run in enumerate(runs, 1) if not meets(run, require)]
     if not refused:

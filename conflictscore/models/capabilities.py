@@ -248,7 +248,7 @@ class Capabilities:
     def _other_form(
         self, style: RequestStyle, fault: ProviderFault, words: str
     ) -> RequestStyle | None:
-        """Return a style with a different JSON form, if the endpoint may have refused this one.
+        """Return a style with a different JSON form, if the endpoint may have refused this form.
 
         If the endpoint's error mentions JSON, the next way is tried. If the error gives no reason,
         JSON is requested only in the prompt, which needs no support from the endpoint.

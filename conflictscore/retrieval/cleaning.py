@@ -19,8 +19,10 @@ _TERMINAL = re.compile(
     "|\x1b[()*+][0-9A-Z]|\x1b[78=>]"  # Sets of characters, saved cursors, keypads.
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")
-"""Matches a character that a backspace erases. Man pages print bold and underlined text in this
-way."""
+"""Matches a character that a backspace erases.
+
+Man pages print bold and underlined text with backspaces.
+"""
 # Separators of ASCII (file, group, record, unit), which Python counts as white space.
 _SEPARATORS = re.compile("[\x1c-\x1f]+")
 _WINDOWS_1252 = {

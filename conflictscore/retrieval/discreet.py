@@ -139,7 +139,8 @@ def _shortened(document: Document, short_paths: Mapping[str, str]) -> dict[str, 
 def without_folders(addresses: Iterable[str]) -> dict[str, str]:
     """Return a short name for each absolute path among the addresses.
 
-    The name consists of the last parts of the path, as few as distinguish it from the others.
+    The name consists of the last parts of the path, as few as distinguish the path from all other
+    paths.
     """
     parts = {address: _parts(address) for address in dict.fromkeys(addresses)}
     waiting = [address for address, its_parts in parts.items() if its_parts]

@@ -4,7 +4,7 @@ In this module, a "voice" is a source that counts only once, however many docume
 registrable domain is a name that anyone can register, such as ``example.co.uk``. Registrable
 domains are determined with the ICANN section of Mozilla's Public Suffix List, which the package
 ``publicsuffixlist`` contains. The list's private section is ignored: since anyone can create a page
-such as ``alice.github.io`` for free, all of ``github.io`` is one voice.
+such as ``alice.github.io`` for free, all of ``github.io`` is one source.
 """
 
 import re
@@ -55,12 +55,12 @@ def host_of(url: str) -> str | None:
 
 
 def voices(documents: Sequence[Document]) -> dict[int, int]:
-    """Map each later document of a voice to the first document of that voice.
+    """Map each later document of a source to the first document of that source.
 
-    A voice is a registrable domain. Several domains with exactly the same texts form a single
-    voice; near-copies count as the same text. A domain therefore never has two voices, and a domain
-    that copies the texts of several sources does not merge those sources into one voice. A document
-    without a web address counts as its own domain.
+    A source is a registrable domain. Several domains with exactly the same texts form a single
+    source; near-copies count as the same text. A domain therefore never counts as two sources, and
+    a domain that copies the texts of several sources does not merge those sources into one. A
+    document without a web address counts as its own domain.
     """
     domain_of = {d.number: registrable_domain(d.url) or d.number for d in documents}
     texts: dict[str | int, set[int]] = defaultdict(set)

@@ -117,7 +117,7 @@ _cutting = threading.Lock()
 def _cut_once(text: str, size: int) -> _CutText:
     """Cut a text only once, even if several claims are judged at the same time.
 
-    The first caller cuts the text; the others wait for the result.
+    The first caller cuts the text; all other callers wait for the result.
     """
     with _cutting:
         return _cut(text, size)

@@ -103,9 +103,9 @@ def documents_from_messages(
     result, the metadata of an artifact, or an argument of the call. What a text says about itself
     is never used. A document without a title is named after its tool. The parts of a joined text
     are separate documents with one voice (they count as one source), since the author of any one
-    part may have written the separators between the parts. Everything that a fetch returned has one
-    voice, too. A fetch is a call with an address in its arguments, or a call to a tool whose name
-    suggests fetching. A search whose query mentions a site is not a fetch.
+    part may have written the separators between the parts. Everything that a fetch returned counts
+    as one source, too. A fetch is a call with an address in its arguments, or a call to a tool
+    whose name suggests fetching. A search whose query mentions a site is not a fetch.
 
     ``sources`` names the tools whose results are evidence. By default, evidence comes from tools
     whose names suggest a search, and from tools that return documents or prose. Results such as
@@ -260,7 +260,7 @@ class _ToolReply:
         return without_voice(document)
 
     def _join(self, documents: Sequence[Retrieved], place: str) -> None:
-        """Make these documents count as one source (one voice)."""
+        """Make these documents count as one source."""
         for document in documents:
             document.metadata[VOICE] = f"{self._name or 'tool'} {self._number}{place}"
 

@@ -2,9 +2,9 @@
 
 A voice is a source that counts only once. Documents have the same voice if they are near-copies of
 the same original (:mod:`~conflictscore.retrieval.duplicates`), or if their metadata field ``voice``
-is the same. All parts of a joined text get the same voice, as does everything that a fetch
-returned, since one author may have written all of it. Callers may also set a voice for documents
-from the same source. Each document is still labelled and shown separately.
+is the same. All parts of a joined text get the same voice, since one author may have written all of
+it. Everything that a fetch returned gets the same voice for the same reason. Callers may also set a
+voice for documents from the same source. Each document is still labelled and shown separately.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 _WIDTH, _LEAD = 40, 10
-"""Maximum number of characters shown of a changed value, and how many of these precede the change.
+"""Maximum number of characters shown of a changed value, and how many of them precede the change.
 """
 
 

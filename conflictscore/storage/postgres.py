@@ -111,7 +111,7 @@ class PostgresTables:
         atexit.register(self.close)
 
     def make(self, *tables: str) -> None:
-        """Create tables under a lock, so that only one process does so at a time."""
+        """Create tables under a lock, so that only one process at a time creates them."""
 
         async def made(connection: Any) -> None:
             async with connection.transaction():

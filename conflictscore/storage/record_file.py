@@ -136,7 +136,7 @@ class RecordFile:
         """Remove a partial line, add a missing newline, and return the number of bytes removed.
 
         Call this after reading the `lines` and checking that they belong to this command. Lines
-        that have not been read are read here, to find where the file must be truncated.
+        that have not been read are now read, to find where the file must be truncated.
 
         Raises:
             ConfigurationError: The file cannot be written.

@@ -193,7 +193,7 @@ REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED
 _REPLY_TOKENS = 320
 """The maximum number of tokens in a reply about a whole answer.
 
-The explanation covers several documents, so it is longer than the one about a sentence.
+The explanation covers several documents, so it is longer than an explanation about one sentence.
 """
 
 

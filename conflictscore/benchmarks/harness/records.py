@@ -263,7 +263,7 @@ class QuestionResult(Record):
         """Return the claims that led a method to change the answer, with their labels.
 
         The result contains the claims of the applied changes, or of all changes if no change was
-        applied. If a method has no recorded changes, the only such claim is the one that the loop
+        applied. If a method has no recorded changes, the result has only the claim that the loop
         reconsidered.
         """
         changes = self.changes.get(METHODS[method].step or method, ())

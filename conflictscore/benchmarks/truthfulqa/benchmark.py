@@ -31,8 +31,9 @@ def truthfulqa(data: Path, form: Form, seed: int) -> Benchmark:
     """Define TruthfulQA in one of four forms: binary choice, MC1, MC2 or free form (section 6.1).
 
     MC1 and MC2 use the targets of Lin et al. (2022). Lin et al. compare the likelihoods of whole
-    answers, but chat endpoints do not return these likelihoods. So here the model sees the options
-    and chooses a letter. MC2 is the sum of the probabilities of the letters of all true options.
+    answers, but chat endpoints do not return these likelihoods. So in this benchmark, the model
+    sees the options and chooses a letter. MC2 is the sum of the probabilities of the letters of all
+    true options.
     """
     free = form == "free-form"
     return Benchmark(

@@ -40,8 +40,8 @@ samples.
 _LEAST_DEFINED = 0.95
 """The minimum share of bootstrap samples in which rho is defined.
 
-Rho is undefined if all values on one side are equal. With too many such samples, the interval would
-describe only the rest. Chosen, not measured.
+Rho is undefined if all values on one side are equal. With too many samples without rho, the
+interval would describe only the other samples. Chosen, not measured.
 """
 _FEWEST = 4
 """The minimum number of answers for a rank correlation.

@@ -29,9 +29,9 @@ class Overruling(NamedTuple):
     Attributes:
         label: The new label.
         why: The reason, as a note for readers.
-        likely: The probability of the label, chosen by hand; the others share the remainder. The
-            probability is high for a side, which the passage takes in the claim's own words, and
-            lower for IRRELEVANT, since such a passage may still take a side.
+        likely: The probability of the label, chosen by hand; the other labels share the remainder.
+            The probability is high for a side, which the passage takes in the claim's own words,
+            and lower for IRRELEVANT, since such a passage may still take a side.
     """
 
     label: Label

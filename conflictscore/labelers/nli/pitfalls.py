@@ -183,7 +183,7 @@ def _doubt(claim: _Sentence, sentence: _Sentence, label: Label) -> str | None:
     """Return why a sentence is doubtful evidence for a side; None if no trap is recognised.
 
     Only the first reason is returned. Reasons that depend on the sentence alone come first, since a
-    closer comparison may refute the others.
+    closer comparison may refute the other reasons.
     """
     return (
         _doubt_of_mood(claim, sentence)
@@ -286,8 +286,8 @@ def _quantities(text: str) -> frozenset[tuple[str, str]]:
 def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
     """Return whether a sentence has the claim's words with two words swapped.
 
-    If only one of the two texts is in the passive voice, that swaps roles as well. If the words are
-    swapped and the voice differs, the roles are unchanged. Words that only move to the front ("In
+    If only one of the two texts is passive, the roles are swapped as well. If the words are swapped
+    and only one text is passive, the roles are unchanged. Words that only move to the front ("In
     the final, …") do not change roles.
     """
     ours = list(dict.fromkeys(claim.stems))

@@ -20,7 +20,7 @@ Completion = dict[str, Any]
 """OpenAI's chat completion, with the extra field ``conflictscore``."""
 
 _HANDED_ON = (GapKind.NOT_CHECKABLE, GapKind.NOT_ANSWERED)
-"""A reply with a gap of one of these kinds is passed on unchanged."""
+"""Kinds of gaps; a reply with a gap of these kinds is passed on unchanged."""
 
 
 def completion_of(

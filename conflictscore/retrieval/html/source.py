@@ -18,7 +18,7 @@ _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _MOST_ATTRIBUTES, _MOST_OPEN, _MOST_OPTIONS = 2_000, 1_000, 10_000
 """Maximum numbers of attributes in a tag, of nested elements, and of options on a page.
 
-Parsing time is quadratic in each of these numbers.
+Parsing time is quadratic in the number of each.
 """
 _SELF_CLOSING = frozenset(
     (

@@ -120,8 +120,8 @@ def with_known_signs(text: str) -> str:
 def _closed_up(letters: str, start: int, glyphs: Glyphs) -> str:
     """Join letters that are drawn far apart, as in some headings.
 
-    A space that is in the file, or that is wider than the others, still separates words. If there
-    is no such space, nothing is joined, since the letters may be a list.
+    A space that is in the file, or that is wider than the other spaces, still separates words. If
+    there is no such space, nothing is joined, since the letters may be a list.
     """
     spaces = [place for place, sign in enumerate(letters, start) if sign == " "]
     gaps = {

@@ -246,11 +246,11 @@ class RtfRows:
         self._defined, self._merges = [], ""
 
     def merge_across(self) -> None:
-        """Merge the cell that is being defined with the one before it."""
+        """Merge the cell that is being defined with the cell before it."""
         self._merges = "across"
 
     def merge_down(self) -> None:
-        """Merge the cell that is being defined with the one above it."""
+        """Merge the cell that is being defined with the cell above it."""
         self._merges = "down"
 
     def define_cell(self, right: int | None) -> None:

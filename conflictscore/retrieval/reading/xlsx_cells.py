@@ -24,7 +24,7 @@ cells."""
 # A number that may be a year.
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 FORMULA_MARK = "[formula]"
-"""The text of a cell whose formula has no stored result; formulas are not computed here."""
+"""The text of a cell whose formula has no stored result; this reader computes no formulas."""
 
 
 class ShownCell(NamedTuple):

@@ -119,13 +119,13 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 def decode(body: bytes, charset: str | None = None, *, html: bool = False) -> Decoded:
     """Decode the text of a page or file.
 
-    A byte order mark determines the encoding. Without one, UTF-16 is recognised in texts that
-    mostly consist of ASCII characters, since each of them has a zero byte. Otherwise UTF-8 is used
-    if there are non-ASCII bytes and all of them are valid UTF-8, even if another encoding is
-    declared. If the bytes are not valid UTF-8, the encoding that the server declares is tried, and
-    then the encoding that the page declares. If neither fits, slightly damaged text is accepted, or
-    the encoding is guessed.
-    Encoding names follow the WHATWG's table, in which iso-8859-9 means windows-1254.
+    A byte order mark determines the encoding. Without a byte order mark, UTF-16 is recognised in
+    texts that mostly consist of ASCII characters, since each of them has a zero byte. Otherwise
+    UTF-8 is used if there are non-ASCII bytes and all of them are valid UTF-8, even if another
+    encoding is declared. If the bytes are not valid UTF-8, the encoding that the server declares is
+    tried, and then the encoding that the page declares. If neither fits, slightly damaged text is
+    accepted, or the encoding is guessed. Encoding names follow the WHATWG's table, in which
+    iso-8859-9 means windows-1254.
 
     Raises UnreadableError if the bytes are not text.
     """
@@ -203,7 +203,7 @@ def _is_mostly_utf8(body: bytes, high: int, *, declared: bool) -> bool:
     """Return whether the bytes are UTF-8 except for a few stray bytes.
 
     Text declared as UTF-8 is accepted unless most of its non-ASCII bytes are damaged. Browsers
-    accept even such text.
+    accept even damaged UTF-8.
     """
     characters = _UTF8_CHARACTER.findall(body)
     damaged = high - sum(map(len, characters))

@@ -1,7 +1,7 @@
 """Maps the symbols of the fonts Symbol, Wingdings and Webdings to Unicode characters.
 
 These fonts draw symbols in place of letters. Symbol draws "m" as "μ", so a text that looks like "5
-μg" is stored as "5 mg". For Symbol, the table is Adobe's; for the other fonts, it is the one that
+μg" is stored as "5 mg". For Symbol, the table is Adobe's; for the other fonts, it is the table that
 Unicode published when it adopted their symbols (L2/12-368). U+FFFD stands for a code without a
 symbol.
 """

@@ -20,8 +20,8 @@ _RESAMPLE_SEED = 5000
 """The number that is added to the seed of a model to draw the second sample.
 
 Within a run, the second sample's seed thus always differs from the first one's. In a repetition of
-a run, ``setup`` adds 1000 to the seed. The offset here is larger. So if the run's seed is below
-4000, no second sample has the seed of a first sample in a repetition.
+a run, ``setup`` adds 1000 to the seed. The offset in this module is larger. So if the run's seed is
+below 4000, no second sample has the seed of a first sample in a repetition.
 """
 
 

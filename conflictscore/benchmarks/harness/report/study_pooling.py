@@ -137,7 +137,7 @@ class _Tally:
     answers: int = 0
     revised: int = 0
     judged: int = 0
-    """The number of answers judged before and after; the counts below are subsets of these."""
+    """The number of answers judged before and after; the counts below are parts of this number."""
     judged_revised: int = 0
     corrected: int = 0
     harmed: int = 0

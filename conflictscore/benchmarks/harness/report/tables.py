@@ -219,7 +219,7 @@ def _pairs_card(
 
 
 def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | None, ...] | None:
-    """Return the paper's difference between these two methods; None if it lacks one of them."""
+    """Return the paper's difference between two methods; None if the paper lacks one of them."""
     difference = paper.difference(pair.method, pair.measure, pair.against) if paper else None
     if paper is None or difference is None:
         return None

@@ -268,7 +268,7 @@ class FlipCard:
         return f"{tally} (a document and its copies count once)" if counts_once else tally
 
     def citing(self, document: int) -> str:
-        """Say where a document is cited; return an empty string if it is not cited.
+        """Say where a document is cited; return an empty string for an uncited document.
 
         The places are the first answer, the new answer and the reason for it.
         """
