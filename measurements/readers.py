@@ -11,23 +11,25 @@ output shows for each reader:
 
 - kept: the share of the visible words that the text has
 - added: the share of the text's words that are not visible, without marks of pictures and the
-  addresses of links; such words are hidden in the file, or were made by the reader
+  addresses of links; such words are hidden in the file, or come from the reader, such as the
+  numbers of lists and repeated merged cells
 - glued: files in which a word of the text is two adjacent visible words
 - picture: files with a picture of which neither the text nor a note says anything
 - seconds of processor time for all files
 
-Only files with visible words are compared. A file that a reader refuses counts as one without any
-of its words. Libraries that are not installed are left out, as are formats that a library does not
-read.
+Only files with visible words are compared, and only tables whose first row is as wide as the
+others. A file that a reader refuses counts as one without any of its words. Libraries that are not
+installed are left out, as are formats that a library does not read.
 """
 
+import csv
 import io
 import json
 import random
 import re
 import time
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -53,10 +55,11 @@ _PICTURE_NOTES = (NoteKind.NOT_IN_WORDS, NoteKind.PAGES_WITHOUT_TEXT)
 
 def _ours(content: bytes, ending: str) -> str:
     if ending == ".csv":
-        content = with_text_column(content)
+        content = with_text_column(content, fullest=True)
     documents, notes = read_file(content, ending, f"a{ending}")
     texts = [document.text for document in documents]
     if ending == ".csv":  # a row's other fields are metadata
+        texts += documents[0].metadata  # the names of the fields, which are the header
         fields = [(document.title, *document.metadata.values()) for document in documents]
         texts += [" ".join(map(str, each)) for each in fields]
     texts += [_NOTED for note in notes if note.kind in _PICTURE_NOTES]
@@ -119,18 +122,31 @@ _READERS: dict[str, tuple[Callable[[bytes, str], str], Sequence[str]]] = {
 @click.option(
     "--most", default=25, show_default=True, help="Number of real files drawn for each ending."
 )
+@click.option(
+    "--largest", default=150_000, show_default=True, help="Maximum size of a real file, in bytes."
+)
 @click.option("--seed", default=7, show_default=True)
-def main(cases: Path, folder: Path | None, names: Sequence[str], most: int, seed: int) -> None:
+@click.option("--ending", "endings", multiple=True, default=ENDINGS, show_default=True)
+def main(
+    cases: Path,
+    folder: Path | None,
+    names: Sequence[str],
+    most: int,
+    largest: int,
+    seed: int,
+    endings: Sequence[str],
+) -> None:
     """See the module."""
-    samples = _samples(folder, most, seed) if folder else {}
+    drawn = _drawn(folder, largest, seed, endings) if folder else []
+    samples = _samples(drawn, folder, most) if folder else {}
     for ending, sample in samples.items():
         click.echo(f"{ending}: {len(sample)} real files with {_word_count(sample):,} visible words")
     for name in names:
-        reader, endings = _READERS[name]
+        reader, readable = _READERS[name]
         if not _is_installed(reader):
             click.echo(f"{name}: not installed")
             continue
-        for ending in endings:
+        for ending in filter(endings.__contains__, readable):
             checks = [*_checks(cases, ending)]
             right = [kind for kind, file, check in checks if _holds(reader, ending, file, check)]
             line = f"{name:<17} {ending:<6} {len(right):2} of {len(checks):2} cases"
@@ -181,25 +197,42 @@ class _Shown(NamedTuple):
     picture: str
 
 
-def _samples(folder: Path, most: int, seed: int) -> dict[str, list[_Shown]]:
-    """Draw files of each ending from those in the folder, and return those with visible words."""
+def _drawn(folder: Path, largest: int, seed: int, endings: Sequence[str]) -> list[RealFile]:
+    """Return the files in the folder with these endings, up to a size, in an order by seed."""
     files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
     random.Random(seed).shuffle(files)  # noqa: S311 - a sample
-    samples: dict[str, list[_Shown]] = {ending: [] for ending in ENDINGS}
+    return [
+        file
+        for file in files
+        if file.ending in endings
+        and (place := file.place(folder)).exists()
+        and place.stat().st_size <= largest
+    ]
+
+
+def _samples(files: Sequence[RealFile], folder: Path, most: int) -> dict[str, list[_Shown]]:
+    """Return the first files of each ending with visible words."""
+    samples: dict[str, list[_Shown]] = defaultdict(list)
     with viewer() as visible_in:
         for file in files:
-            if len(samples[file.ending]) == most or not file.place(folder).exists():
+            if len(samples[file.ending]) == most:
                 continue
             try:
                 visible = visible_in(file, folder)
             except FAILURES as error:
                 click.echo(f"{file.package} {file.path}: not shown, {type(error).__name__}")
                 continue
-            if visible.words:
-                content = file.content(folder)
+            content = file.content(folder)
+            if visible.words and (file.ending != ".csv" or _has_header(content)):
                 shown = _Shown(content, visible, picture(content, file.ending))
                 samples[file.ending].append(shown)
     return samples
+
+
+def _has_header(table: bytes) -> bool:
+    """Return whether the first row of a table is as wide as its widest row."""
+    rows = [len(row) for row in csv.reader(io.StringIO(table.decode("utf-8", "replace"))) if row]
+    return bool(rows) and rows[0] == max(rows)
 
 
 def _word_count(sample: Sequence[_Shown]) -> int:

@@ -251,8 +251,11 @@ def read(file: RealFile, folder: Path) -> Reading:
     return Reading(file, "", seconds, faults, *lost_words(text, second))
 
 
-def with_text_column(content: bytes) -> bytes:
-    """Rename the last column of a table to ``text``, since most files have no such column."""
+def with_text_column(content: bytes, *, fullest: bool = False) -> bytes:
+    """Rename the last column of a table to ``text``, since most files have no such column.
+
+    With ``fullest``, the column with the most filled cells is renamed, so that no row lacks text.
+    """
     header, _, rest = content.partition(b"\n")
     if b"\0" in header:  # UTF-16
         return content
@@ -260,8 +263,14 @@ def with_text_column(content: bytes) -> bytes:
         return content
     separator = max(",;\t|", key=lambda sign: header.count(sign.encode()))
     cells = next(csv.reader([header.decode("latin-1").rstrip("\r")], delimiter=separator), [""])
+    place = len(cells) - 1
+    if fullest and len(cells) > 1:
+        rows = csv.reader(io.StringIO(rest.decode("latin-1")), delimiter=separator)
+        filled = Counter(number for row in rows for number, cell in enumerate(row) if cell.strip())
+        place = max(range(len(cells)), key=filled.__getitem__)
     named = io.StringIO()
-    csv.writer(named, delimiter=separator, lineterminator="").writerow([*cells[:-1], "text"])
+    cells[place : place + 1] = ["text"]
+    csv.writer(named, delimiter=separator, lineterminator="").writerow(cells)
     return named.getvalue().encode("latin-1") + b"\n" + rest
 
 

@@ -3,7 +3,8 @@
 - .html and .md: what Chromium shows, with the style sheets of the file's folder, without scripts
   and without struck text (Markdown is converted to HTML by markdown-it-py)
 - .pdf: the words that at least two of pymupdf, pdfminer.six and pypdf extract
-- .docx: the runs in the text, its headers, footers and notes, without deleted and hidden runs
+- .docx: the runs in the text, its headers, footers and notes, without deleted, hidden and struck
+  runs
 - .csv: the cells, by Python's csv module
 """
 
@@ -74,6 +75,8 @@ def viewer() -> Iterator[Callable[[RealFile, Path], Visible]]:
 
         def shown(page: Path) -> str:
             driver.get(page.as_uri())
+            if driver.current_url.partition("#")[0] != page.as_uri():
+                return ""  # the page leads to another one
             return str(driver.execute_script(_SHOWN))
 
         def visible(file: RealFile, folder: Path) -> Visible:
@@ -136,7 +139,7 @@ def _paragraphs(root: ElementTree.Element) -> list[str]:
 def _is_hidden(run: ElementTree.Element) -> bool:
     properties = (each for part in run if part.tag.endswith("}rPr") for each in part)
     return any(
-        each.tag.endswith("}vanish")
+        each.tag.endswith(("}vanish", "}strike", "}dstrike"))
         and not any(value in ("0", "false") for value in each.attrib.values())
         for each in properties
     )
