@@ -6,7 +6,7 @@ next to its replacement, whereas too long a passage does no harm. So a full stop
 an abbreviation or an ordinal ends a sentence only if the next word often opens sentences.
 
 Libraries do worse on the hard texts of ``tests/test_sentences.py``: sentencex splits 87 of 137 of
-them correctly (docs/findings/reading.md). The time taken is linear in the length of the text.
+them correctly (docs/findings/readers.md). The time taken is linear in the length of the text.
 """
 
 import re
