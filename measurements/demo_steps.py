@@ -97,29 +97,29 @@ class CallRecorder(BaseCallbackHandler):
         self.calls.append(Call(name, cost.input_tokens, cost.cache_read_tokens, cost.output_tokens))
 
 
-def demo_calls(model: str | BaseChatModel) -> tuple[Sequence[Call], str]:
-    """Return the calls of the demo with a model, and the final answer."""
+def demo_calls(model: str | BaseChatModel) -> tuple[Sequence[Call], str, str]:
+    """Return the calls of the demo with a model, its first answer, and its final answer."""
     prompts = PromptSet.load()
     recorder = CallRecorder(prompts.texts)
     graph = create_self_correcting_rag(
         model, open_retrieval(docs=str(_DOCUMENTS)), prompts=prompts, cache=False
     )
     state = graph.invoke({"question": QUESTION}, config={"callbacks": [recorder]})
-    return recorder.calls, str(state["answer"])
+    return recorder.calls, str(state["first_answer"]), str(state["answer"])
 
 
 @click.command(help=__doc__)
 @click.option("--model", default="local", show_default=True)
 def main(model: str) -> None:
     """See the module."""
-    calls, answer = demo_calls(model)
+    calls, first_answer, answer = demo_calls(model)
     click.echo("| template | sent | read | written |")
     click.echo("|---|---|---|---|")
     for call in calls:
         click.echo(f"| {call.template} | {call.sent:,} | {call.read:,} | {call.written:,} |")
     sent, read, written = map(sum, zip(*((c.sent, c.read, c.written) for c in calls), strict=True))
     click.echo(f"| all {len(calls)} | {sent:,} | {read:,} | {written:,} |")
-    click.echo(f"\n{answer}")
+    click.echo(f"\nbefore: {first_answer}\nnow: {answer}")
 
 
 if __name__ == "__main__":

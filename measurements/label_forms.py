@@ -8,7 +8,7 @@ The first prompt is the long one, which is used with the embedded model. The sec
 brief one, which is used with endpoints. The two prompts are sent to the same model. Each --template
 is a file that replaces the template of the brief prompt. Claims are judged in random order
 (--seed), each with all prompts before the next claim. The run ends after --minutes, and the claims
-judged so far are a random sample. Replies are stored in --cache, so the same command resumes. Each
+judged so far are a random sample. Verdicts are stored in --cache, so the same command resumes. Each
 gain has a 95 % bootstrap interval, resampled by claim. LABELS is a folder with nine sets of claims
 that people labelled; --sample claims are drawn from each set. CASES is a file of claims in the
 format of ``conflictscore bench conflict-detection``. A pair without a usable verdict counts as
@@ -34,6 +34,7 @@ from conflictscore.models import UsageMeter, open_model
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim
+from conflictscore.storage.cache import ContentCache
 from measurements.embedded_stack import kept_outputs
 from measurements.label_models import Numbers, drawn
 from training.groups import validation_groups
@@ -55,10 +56,12 @@ def forms_of(model: LanguageModel, templates: Sequence[Path]) -> dict[str, Batch
     return forms
 
 
-async def rights_of(judge: BatchJudge, group: ClaimGroup, meter: UsageMeter) -> list[float]:
+async def rights_of(
+    judge: BatchJudge, group: ClaimGroup, meter: UsageMeter, cache: ContentCache
+) -> list[float]:
     """Return, for each document that people labelled, whether the judge agrees (1 or 0)."""
     claim = Claim(number=1, text=group.claim)
-    [row] = await label_table(judge, [claim], group.shown, meter=meter)
+    [row] = await label_table(judge, [claim], group.shown, meter=meter, cache=cache)
     labels = {verdict.document: verdict.label for verdict in row.labels}
     return [
         float(labels[place] is label)
@@ -115,7 +118,8 @@ def main(
                 if monotonic() - began > 60 * minutes:
                     break
                 for name, judge in forms.items():
-                    rights[name].append(asyncio.run(rights_of(judge, group, meters[name])))
+                    own = asyncio.run(rights_of(judge, group, meters[name], cache))
+                    rights[name].append(own)
                 bar.show(number, len(groups), group.set)
     except ConflictScoreError as error:
         raise click.ClickException(str(error)) from error

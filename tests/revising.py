@@ -80,7 +80,7 @@ class RevisingWorld(World):
             topic = "tower" if "tower" in between(prompt, "claim") else "lamp"
             question = "When was the tower built?" if topic == "tower" else "When was the lamp lit?"
             return self._noted("claim_question", prompt, lambda: question)
-        if "Answer a question from the one document below" in prompt:
+        if "Reply with one short full sentence that repeats" in prompt:
             question = prompt.rpartition("Question: ")[2].partition("\n")[0]
             topic = "tower" if "tower" in question else "lamp"
             document = between(prompt, "document")

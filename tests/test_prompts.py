@@ -327,6 +327,24 @@ def test_the_marks_around_a_document_are_its_own_and_the_same_everywhere(tmp_pat
     assert f'</document mark="{first}">' in PromptSet.load(folder=tmp_path).documents([one])
 
 
+def test_brief_documents_have_no_address_and_a_date_only_if_it_is_known(tmp_path: Path) -> None:
+    one = Document(number=1, text="x</document>", title='The "new" <b>', url="https://a.example/")
+    dated = one.model_copy(update={"metadata": {"date": "3 May"}})
+    block = DEFAULT.documents([one], brief=True)
+    [mark] = re.findall(r'mark="([a-z]{13})">\n', block)
+    title = "The 'new' ‹b\u203a"
+    assert block == (
+        f'<document number="1" title="{title}" mark="{mark}">\nx‹/document>\n'
+        f'</document mark="{mark}">'
+    )
+    assert f'title="{title}" date="3 May" mark="' in DEFAULT.documents([dated], brief=True)
+    other = DEFAULT.documents([one.model_copy(update={"text": "y"})], brief=True)
+    assert mark not in other
+    overridden = PromptSet.load(folder=own(tmp_path, document=shipped("document")))
+    for prompts in (overridden, PromptSet.load("paper")):
+        assert prompts.documents([one], brief=True) == DEFAULT.documents([one])
+
+
 def test_titles_and_addresses_cannot_leave_their_quotes_and_are_cut() -> None:
     block = document_block(title='The "new"\n  <b>rules</b>', url='https://a.example/?q="><script>')
     assert block == (

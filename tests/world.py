@@ -146,7 +146,7 @@ def step_of(prompt: str) -> str:
         "choice": "Reply with the letter only",
         "justify": "Say why the answer changed",
         "look_further": "Write two search queries for it",
-        "ask_document": "Answer a question from the one document below",
+        "ask_document": "Reply with one short full sentence that repeats",
         "relation": "A claim of an answer seems to be disputed",
         "weigh": "Two statements answer the same question",
         "regenerate": "on which the documents disagree",

@@ -194,7 +194,7 @@ def _with_documents(
     fit = fit_documents(
         documents, model, prompts, around=around, reply_tokens=reply_tokens, choose=near(question)
     )
-    return render(documents=prompts.documents(fit.documents)), fit
+    return render(documents=prompts.documents(fit.documents, brief=model.is_local)), fit
 
 
 async def _answered(

@@ -76,6 +76,7 @@ async def ask_documents(
     yes_no: bool = False,
     quotations: Mapping[int, str] = {},
     claim: str = "",
+    only_values: Mapping[int, str] = {},
 ) -> Answered:
     """Put a question to all documents concurrently, in separate calls, and merge equal answers.
 
@@ -86,10 +87,13 @@ async def ask_documents(
     ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
     whose quotations have the same values beyond those of this claim are queried one after another,
     until an answer states these values. This answer counts as the answer of all these documents.
+    Similarly, documents in ``only_values`` are queried last, unless an answer already states the
+    document's only value, which is given there.
 
     Raise ProviderError if no document could be queried.
     """
-    replies_by_number = await _replies(question, documents, reader, quotations, claim)
+    reads = _Reads(question, reader, quotations, claim, only_values)
+    replies_by_number = await _replies(documents, reads)
     rivals, dropped_replies = list[Rival](), list[DroppedReply]()
     failures = [r for r in replies_by_number.values() if isinstance(r, DroppedReply)]
     if failures and len(failures) == len(documents):
@@ -113,43 +117,68 @@ async def ask_documents(
     return Answered(tuple(rivals), tuple(dropped_replies))
 
 
-async def _replies(
-    question: str,
-    documents: Sequence[Document],
-    reader: Reader,
-    quotations: Mapping[int, str],
-    claim: str,
-) -> dict[int, str | DroppedReply]:
+class _Reads(NamedTuple):
+    """The arguments of :func:`ask_documents` that decide which documents are queried, and how."""
+
+    question: str
+    reader: Reader
+    quotations: Mapping[int, str]
+    claim: str
+    only_values: Mapping[int, str]
+
+    @property
+    def values(self) -> Mapping[int, str]:
+        """Texts with the values that documents give, by number; other documents are queried."""
+        return self.quotations if self.claim else self.only_values
+
+    def turns(self, documents: Sequence[Document]) -> list[list[list[Document]]]:
+        """Return the turns in which documents are queried; each consists of groups.
+
+        A document of the same group, or of an earlier turn, may answer for a document.
+        """
+        parts = [[*documents]]
+        if not self.claim:
+            first = [each for each in documents if each.number not in self.only_values]
+            parts = [first, [each for each in documents if each.number in self.only_values]]
+        context = f"{self.question}\n{self.claim}"
+        return [with_equal_values(part, self.values, context) for part in parts]
+
+
+async def _replies(documents: Sequence[Document], reads: _Reads) -> dict[int, str | DroppedReply]:
     """Return the reply of each document, by its number; see :func:`ask_documents`.
 
     A document that was not queried has the reply of the document that answered for it.
     """
+    question, reader = reads.question, reads.reader
     ask = asking(
         "ask_document",
         question,
         reader,
-        quotations,
+        reads.quotations,
         send=partial(reader.ask, read=read_text, max_tokens=_REPLY_TOKENS),
         reply_tokens=_REPLY_TOKENS,
+        brief=reader.model.is_local,
     )
 
-    async def ask_in_turn(group: Sequence[Document]) -> dict[int, str | DroppedReply]:
+    async def ask_in_turn(
+        group: Sequence[Document], earlier: Mapping[int, str | DroppedReply]
+    ) -> dict[int, str | DroppedReply]:
         replies = dict[int, str | DroppedReply]()
         for document in group:
+            values = reads.values.get(document.number)
             usable_replies = (
                 reply
-                for reply in replies.values()
-                if _is_also_of(document, reply, question, quotations[document.number], claim)
+                for reply in (*earlier.values(), *replies.values())
+                if values and _is_also_of(document, reply, question, values, reads.claim)
             )
             replies[document.number] = next(usable_replies, None) or await ask(document)
         return replies
 
-    groups = [[document] for document in documents]
-    if claim:
-        groups = with_equal_values(documents, quotations, f"{question}\n{claim}")
     replies_by_number = dict[int, str | DroppedReply]()
-    for replies in await at_once(partial(ask_in_turn, group) for group in groups):
-        replies_by_number |= replies
+    for groups in reads.turns(documents):
+        turn = (partial(ask_in_turn, group, replies_by_number.copy()) for group in groups)
+        for replies in await at_once(turn):
+            replies_by_number |= replies
     return replies_by_number
 
 
@@ -161,12 +190,14 @@ def asking(
     *,
     send: Callable[[str], Awaitable[T]],
     reply_tokens: int,
+    brief: bool = False,
 ) -> Callable[[Document], Awaitable[T | DroppedReply]]:
     """Return a function that puts a question to one document.
 
     A document that is too long is cut to the parts nearest to the question and to its quotation.
-    ``send`` gets the rendered template and returns the reply. If the document cannot be queried,
-    the function returns the reason as a :class:`DroppedReply`.
+    ``send`` gets the rendered template and returns the reply. ``brief`` says whether the document
+    is shown in its brief form, as in the prompt for the first answer of an embedded model. If the
+    document cannot be queried, the function returns the reason as a :class:`DroppedReply`.
     """
     model, prompts, _ = reader
     render = partial(prompts.render, template, question=material(question))
@@ -177,7 +208,8 @@ def asking(
             quotation = quotations.get(document.number, "")
             choose = near(question, quotation) if quotation else near(question)
             shortened_documents = fit([document], model, prompts, choose=choose).documents
-            return await send(render(document=prompts.documents(shortened_documents)))
+            shown = prompts.documents(shortened_documents, brief=brief)
+            return await send(render(document=shown))
         except (ProviderError, ContextWindowError, BudgetError) as error:
             return DroppedReply(document=document.number, why=brief_reason(error))
 

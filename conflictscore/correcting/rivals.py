@@ -24,11 +24,13 @@ from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.own_fact import question_for_value
 from conflictscore.correcting.readers import Answered, Rival, ask_documents, own_question
 from conflictscore.correcting.relation import Related, related_answers
+from conflictscore.correcting.repeating import ToRead, to_read
 from conflictscore.correcting.riders import without_riders
 from conflictscore.correcting.rival_labels import labelled, rivals_labelled
 from conflictscore.correcting.wording import with_other_answer, with_other_number
 from conflictscore.correcting.yes_or_no import (
     Readings,
+    begins_with_yes_or_no,
     denied,
     is_answer_to_yes_or_no,
     read_yes_or_no,
@@ -132,8 +134,15 @@ async def _rivals_by_answers(claim: ClaimEvidence, passage: str, looking: Lookin
     question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
         return Rivals(looking.question, (claim,), ((),), is_asked=False)
-    replies = _answering(await _answers(question, claim, looking), claim.claim.text, question)
-    answers = await related_answers(claim, question, replies.rivals, looking)
+    documents = await asyncio.to_thread(_to_ask, claim, looking)
+    asked = ToRead(documents)
+    if not begins_with_yes_or_no(passage):
+        asked = await asyncio.to_thread(to_read, claim, question, documents, looking)
+    replies = _answering(
+        await _answers(question, asked, claim, looking), claim.claim.text, question
+    )
+    all_answers = (*replies.rivals, *asked.repeated)
+    answers = await related_answers(claim, question, all_answers, looking)
     rivals = _rivals_among(answers, claim.claim.text, question)
     namesakes = _namesakes(answers, claim.claim.text, question, looking)
     texts = [rival.statement for rival in rivals] + [answer.statement for answer in namesakes]
@@ -292,19 +301,19 @@ def _worded_alike(rival: str, claim: str, question: str) -> str:
 
 
 async def _answers(
-    question: str, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
+    question: str, asked: ToRead, claim: ClaimEvidence, looking: Looking, *, yes_no: bool = False
 ) -> Answered:
-    documents = await asyncio.to_thread(_to_ask, claim, looking)
     quotations = {pair.document: pair.snippet for pair in claim.labels if pair.snippet}
     # the bundled encoders quote the nearest window, which need not decide their label
     is_quoted_by_judge = not (yes_no or looking.is_labelled_by_embedded)
     return await ask_documents(
         question,
-        documents,
+        asked.documents,
         looking.reader,
         yes_no=yes_no,
         quotations=quotations,
         claim=claim.claim.text if is_quoted_by_judge else "",
+        only_values=asked.only_values,
     )
 
 
@@ -334,15 +343,15 @@ async def _readings(claim: ClaimEvidence, looking: Looking) -> Readings:
     A reader that reports no probabilities is asked for its answer instead.
     """
     model, question = looking.reader.model, looking.question
+    documents = await asyncio.to_thread(_to_ask, claim, looking)
     if not model.has_grammars:
-        replies = await _answers(question, claim, looking, yes_no=True)
+        replies = await _answers(question, ToRead(documents), claim, looking, yes_no=True)
         odds = {
             number: 1.0 if affirms(answer.statement, question) else -1.0
             for answer in replies.rivals
             for number in answer.given_by
         }
         return Readings(odds, replies.dropped)
-    documents = await asyncio.to_thread(_to_ask, claim, looking)
     quotations = {pair.document: pair.snippet for pair in claim.labels if pair.snippet}
     return await read_yes_or_no(question, documents, looking.reader, quotations=quotations)
 

@@ -123,9 +123,22 @@ def is_led_to_yes(passage: str, rival: str, looking: Looking, *, is_denied: bool
         return False
     if is_denied:
         return not says_yes(passage, looking.question)
-    first_words = (text.partition(" ")[0].strip(_STOPS + _MARKS) for text in (passage, rival))
-    sides = [yes_or_no(word, passage) for word in first_words]
+    sides = [_yes_or_no_before(text, passage) for text in (passage, rival)]
     return sides == [False, True]
+
+
+def begins_with_yes_or_no(passage: str) -> bool:
+    """Return whether a passage begins with yes or no.
+
+    The documents that support it must then be read, to see whether the reader says yes to all of
+    them; see :func:`is_led_to_yes`.
+    """
+    return _yes_or_no_before(passage, passage) is not None
+
+
+def _yes_or_no_before(text: str, passage: str) -> bool | None:
+    """Return whether a text begins with yes, in a passage's language; None if with neither."""
+    return yes_or_no(text.partition(" ")[0].strip(_STOPS + _MARKS), passage)
 
 
 def denied(claim: ClaimEvidence) -> ClaimEvidence:

@@ -129,7 +129,8 @@ class OwnAnswer(ModelAnswerer):
             reply_tokens=self.limit or room,
             choose=near(state["question"]),
         )
-        block = prompts.render("attached_documents", documents=prompts.documents(fitted.documents))
+        shown = prompts.documents(fitted.documents, brief=context.generator.is_local)
+        block = prompts.render("attached_documents", documents=shown)
         try:
             text, ending = await on_home_loop(lambda: self.ask(block, meter))
         except Exception as error:

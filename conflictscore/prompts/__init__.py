@@ -20,6 +20,7 @@ from string import Template
 
 from conflictscore.errors import ConfigurationError
 from conflictscore.prompts.material import (
+    brief_mark_of,
     mark_of,
     material,
     material_line,
@@ -37,6 +38,8 @@ _DOCUMENT = re.compile(
 # Titles and addresses come from web pages, so a page could otherwise fill a prompt with its title.
 # The number was chosen by hand, and is independent of other limits.
 _ATTRIBUTE_CHARS = 300
+# The templates of a document in its brief form: without a date, and with one.
+_BRIEF_DOCUMENTS = "document_brief", "document_brief_dated"
 PROMPT_SETS = ("default", "paper")
 """The named sets.
 
@@ -154,25 +157,37 @@ class PromptSet:
         if unshown := fields.keys() - self.placeholders(name):
             raise KeyError(min(unshown))
         template, documents = self._marked[name]
+        mark_of_text = brief_mark_of if name in _BRIEF_DOCUMENTS else mark_of
         marks = {
-            mark: mark_of("".join(str(fields.get(field)) for field in shown))
+            mark: mark_of_text("".join(str(fields.get(field)) for field in shown))
             for mark, shown in documents.items()
         }
         return template.substitute(marks, **fields)
 
-    def documents(self, documents: Iterable[Document]) -> str:
-        """Return the documents as a prompt shows them, each numbered and between tags."""
-        return "\n\n".join(
-            self.render(
-                "document",
-                number=document.number,
-                title=_attribute(document.title),
-                source=_attribute(document.url),
-                date=_attribute(str(document.metadata.get("date") or "unknown")),
-                text=material(document.text),
-            )
-            for document in documents
-        )
+    def documents(self, documents: Iterable[Document], *, brief: bool = False) -> str:
+        """Return the documents as a prompt shows them, each numbered and between tags.
+
+        The brief form, for models that take seconds to read a tag, has no address, and a date only
+        if it is known. It is not used if the user overrides the template ``document``, or in the
+        set ``paper``.
+        """
+        is_brief = brief and not (self.follows_the_paper or "document" in self.overridden)
+        return "\n\n".join(self._document(document, is_brief=is_brief) for document in documents)
+
+    def _document(self, document: Document, *, is_brief: bool) -> str:
+        date = str(document.metadata.get("date") or "")
+        fields: dict[str, str | int] = {
+            "number": document.number,
+            "title": _attribute(document.title),
+            "text": material(document.text),
+        }
+        if not is_brief:
+            fields |= {"source": _attribute(document.url), "date": _attribute(date or "unknown")}
+            return self.render("document", **fields)
+        undated, dated = _BRIEF_DOCUMENTS
+        if not date:
+            return self.render(undated, **fields)
+        return self.render(dated, **fields, date=_attribute(date))
 
 
 def _with_marks(template: str) -> tuple[Template, Mapping[str, Sequence[str]]]:

@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from functools import lru_cache
+from string import ascii_lowercase
 
 # Control characters other than tab and line feed.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -73,6 +74,9 @@ _TOKEN = re.compile(f"(?i:{_OURS}|{_PIPED}|{_NAMED})|{_SQUARE}")
 # 18 digits cannot be guessed, and a tokenizer that reads three digits at a time turns them into 6
 # tokens.
 _MARK_DIGITS = 18
+# 13 letters are as hard to guess. They take about 7 tokens, even with tokenizers that turn each
+# digit into a token, such as that of the embedded model.
+_MARK_LETTERS = 13
 
 
 def material(text: str) -> str:
@@ -126,3 +130,9 @@ def mark_of(text: str) -> str:
     """
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return f"{int.from_bytes(digest) % 10**_MARK_DIGITS:0{_MARK_DIGITS}}"
+
+
+def brief_mark_of(text: str) -> str:
+    """Return 13 letters of a text's hash, for the same use as the digits of :func:`mark_of`."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return "".join(ascii_lowercase[byte % 26] for byte in digest[:_MARK_LETTERS])

@@ -181,13 +181,26 @@ async def test_a_reader_that_invents_wins_nothing() -> None:
 async def test_all_are_asked_where_the_embedded_labeler_may_have_missed_a_side() -> None:
     labeler = embedded()
     sides = claim_with("+++-00", CLAIM)  # the report is called irrelevant
+    texts = [f"{text} It was repainted in 1936." for text in TEXTS]
 
-    look, model = await looked(sides, documents_with(*TEXTS), labeler=labeler)
+    look, model = await looked(sides, documents_with(*texts), labeler=labeler)
 
     assert look.candidates[1].given_by == (4, 5)
     assert look.candidates[0].given_by == (1, 2, 3)
-    asked = [prompt for prompt in model.asked if "one document below" in prompt]
+    asked = [prompt for prompt in model.asked if "one short full sentence" in prompt]
     assert len(asked) == 6
+
+
+async def test_documents_with_a_single_year_give_it_without_being_asked() -> None:
+    sides = claim_with("+++-00", CLAIM)
+
+    look, model = await looked(sides, documents_with(*TEXTS), labeler=embedded())
+
+    assert look.candidates[1].given_by == (4, 5)
+    assert look.candidates[0].given_by == (1, 2, 3)
+    asked = [prompt for prompt in model.asked if "one short full sentence" in prompt]
+    assert [TEXTS[4] in asked[0], TEXTS[5] in asked[1]] == [True, True]
+    assert len(asked) == 2
 
 
 async def test_a_forged_copy_does_not_silence_its_original() -> None:

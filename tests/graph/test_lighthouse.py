@@ -1,14 +1,19 @@
 """The README's demo: three later sources say 1871, and two records say 1874."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.models import LOCAL_ENDPOINT
+from conflictscore.models.spec import from_chat_model
 from conflictscore.records import Run
 from conflictscore.retrieval import CorpusRetriever
+from conflictscore.tokens import count_tokens
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
 from tests.world import World, scripted_model
 
@@ -38,7 +43,7 @@ class Capable(World):
                 f"SIDE: {'A' if first else 'B'}\nGROUND: EXPLAINS\n"
                 "REASON: The report says why the stone has an earlier date (Doc 1)."
             )
-        if "Answer a question from the one document below" in prompt:
+        if "Reply with one short full sentence that repeats" in prompt:
             year = year_of(prompt)
             return SAID.format(year) if year else "The document does not say."
         if '"document_snippet"' in prompt:
@@ -55,7 +60,7 @@ class Small(World):
 
     def __call__(self, request: ChatRequest) -> Reply | str | Fault:
         prompt = request.messages[0]["content"]
-        if "Answer a question from the one document below" in prompt:
+        if "Reply with one short full sentence that repeats" in prompt:
             if "lens of Vennick Point" in prompt:
                 return "The Vennick Point lighthouse first lit its lamp in the winter of 2021."
             if "saltmarsh_sue" in prompt:
@@ -120,3 +125,35 @@ def test_the_embedded_models_name_both_years_with_their_documents() -> None:
         assert year in ended.answer
         assert title in ended.answer
     assert any("(from the answer): documents" in line for line in look.told())
+
+
+def test_embedded_models_do_not_read_documents_again_that_state_one_year() -> None:
+    pytest.importorskip("onnxruntime", reason="the bundled NLI model needs the extra nli")
+    prompts = list[str]()
+
+    class Noting(Small):
+        def __call__(self, request: ChatRequest) -> Reply | str | Fault:
+            prompts.append(request.prompt)
+            return super().__call__(request)
+
+    with OpenAIServer(Noting(answer=SAID.format(1871))) as server:
+        model = replace(from_chat_model(scripted_model(server)), endpoint=LOCAL_ENDPOINT)
+        graph = create_self_correcting_rag(
+            model, CorpusRetriever.from_paths([FOLDER]), cache=False, labeler="nli"
+        )
+        state = graph.invoke({"question": QUESTION})
+
+    assert state["answer"].startswith("Sources disagree")
+    first, *others = prompts
+    alone = [prompt for prompt in others if "one short full sentence" in prompt]
+    by_title = {re.findall(r'title="(.*?)"', prompt)[0]: prompt for prompt in alone}
+    assert by_title.keys() == {
+        "engineers-report",  # it states both years
+        "Vennick Point Light",  # it also states other years
+        "Vennick Point circular: is the cliff path open again?",  # it states no year
+    }
+    read_before, question, _ = by_title["engineers-report"].partition("\n\nQuestion: ")
+    assert question
+    assert first.startswith(read_before), "the server has read this document already"
+    assert count_tokens(first) <= 1_430
+    assert sum(map(count_tokens, alone)) <= 820

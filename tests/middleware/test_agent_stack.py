@@ -187,7 +187,7 @@ class AskingModel(ChatOpenAI):
     """Asks a person before a document is read for the second look."""
 
     def _generate(self, messages: list[Any], *more: Any, **named: Any) -> Any:
-        if messages[-1].text.startswith("Answer a question from the one document"):
+        if "Reply with one short full sentence that repeats" in messages[-1].text:
             interrupt("may it be read?")
         return super()._generate(messages, *more, **named)
 

@@ -148,7 +148,7 @@ def _named(step: str, prompt: str) -> str:
         "How the documents relate: ": f"typed {step}",
         "nothing to look it up in": "unaided",
         "Sum up the discussion.": "sum up",
-        "Answer a question from the one document below": "read alone",
+        "Reply with one short full sentence that repeats": "read alone",
         "A claim of an answer seems to be disputed": "relation",
         "Two statements answer the same question": "weigh",
     }
