@@ -174,7 +174,7 @@ def _outcomes(run: Run, method: str) -> dict[str, _Outcome]:
 
 
 def _is_flip(run: Run, question: str, method: str) -> bool | None:
-    """Whether the method's answer makes different claims than the first; None if one is missing."""
+    """Whether the method's answer makes different claims than the first answer; None if unknown."""
     first, second = (run.answers[question].get(name, {}) for name in ("rag", method))
     if "text" not in first or "text" not in second:
         return None

@@ -43,7 +43,7 @@ def _with_answer_options(command: Any) -> Any:
         required=True,
         metavar="PATH ...",
         help="Files and folders with the documents to check the answer against. Every document "
-        "is used. Takes every word up to the next option.",
+        "is used. Every word up to the next option is a path.",
     )(command)
     return click.option(
         "--answer",

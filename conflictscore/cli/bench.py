@@ -54,9 +54,9 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
     )
     epilog = "\n".join(["\b", "Examples:", *(f"  conflictscore {line}" for line in examples)])
     where = (
-        "Its documents come from --search or --docs."
+        "The documents come from --search or --docs."
         if benchmark_entry.searches
-        else "Its questions come with documents."
+        else "The benchmark's questions come with documents."
     )
     purpose = f"Test {benchmark_entry.summary}."
     words = (

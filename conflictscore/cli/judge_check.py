@@ -59,8 +59,8 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of them have the "
-    "label yes, and half the label no. For WikiContradict, all five answers of a model to a "
+    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of the answers have "
+    "the label yes, and half the label no. For WikiContradict, all five answers of a model to a "
     "question are drawn together. Default: all.",
 )
 @seed_option()
@@ -79,11 +79,11 @@ def judge_check(
 
     The output shows their agreement, Cohen's kappa, and how often the judge and the people give
     each rating. The output also shows how much of a difference between two methods remains if the
-    judge rates them instead of people. For NatConfQA, these are the figures of Table 7 in its
-    paper.
+    judge rates their answers instead of people. For NatConfQA, the output shows the figures of
+    Table 7 in NatConfQA's paper.
 
-    You can stop the command at any time. To resume, run it again: judged answers are cached.
-    Answers that could not be judged are counted, but excluded from all other figures.
+    You can stop the command at any time. To resume, run the command again: judged answers are
+    cached. Answers that could not be judged are counted, but excluded from all other figures.
     """
     from conflictscore.benchmarks.harness.statistics import require_statistics
     from conflictscore.benchmarks.judging import Judge

@@ -182,7 +182,7 @@ def _docs_option(advice: str = "") -> Any:
         metavar="PATH ...",
         help="Files and folders to search. Reads .txt, .md, .html, .docx, .odt, .rtf, .xlsx, "
         ".pptx, .epub, .eml, .ipynb, .srt, .vtt, .jsonl, .csv, and, with the extra [docs], .pdf. "
-        f"Takes every word up to the next option{advice}.",
+        f"Every word up to the next option is a path{advice}.",
     )
 
 

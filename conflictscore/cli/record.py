@@ -29,9 +29,7 @@ Examples:
     '(with a "question" or "query" field). A file of `ask --log` works too; the further '
     "searches of its runs are then recorded as well.",
 )
-@click.option(
-    "--out", required=True, metavar="FILE", help="The recording. If it exists, it is resumed."
-)
+@click.option("--out", required=True, metavar="FILE", help="The recording to write, or to resume.")
 @with_search_options
 @click.option(
     "--concurrency",
@@ -48,8 +46,8 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     recorded:FILE, so that every run gets the same documents.
 
     You can stop the command at any time, and it stops automatically when the search quota is used
-    up. Run it again to resume: recorded questions are not searched again. The exit code is 1 if
-    questions are left.
+    up. Run the command again to resume: recorded questions are not searched again. The exit code is
+    1 if questions are left.
     """
     from rich.console import Console
 

@@ -65,8 +65,8 @@ Examples:
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The output file: .jsonl, or .parquet if the input is .parquet. It is written when "
-    "all rows are done; until then, finished rows are kept in FILE.run.",
+    help="The output file: .jsonl, or .parquet if the input is .parquet. The file is written "
+    "when all rows are done; until then, finished rows are kept in FILE.run.",
 )
 @click.option(
     "--columns",
@@ -127,7 +127,7 @@ def score_file(
     The output keeps all rows and fields in order and adds the field `conflictscore`, with `row`,
     `error`, `report` and `notes`.
 
-    You can stop the command at any time. Run it again to resume; nothing is judged twice.
+    You can stop the command at any time. Run the command again to resume; nothing is judged twice.
 
     With --fail-over, the exit code is 0 if every row passed. The exit code is 1 if any row is above
     the limit, has no score, or has too few labels.

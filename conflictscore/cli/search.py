@@ -39,7 +39,7 @@ Values of --search, and the environment variables they need:
 def search(question: str, as_json: bool, **settings: Any) -> None:
     """Show the documents that `ask` would use to answer QUESTION, without calling a model.
 
-    Use it to check a search before you pay for a model.
+    Use this command to check a search before you pay for a model.
     """
     from rich.console import Console
 

@@ -45,7 +45,7 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
             help="File with the bearer keys of callers, one per line: KEY, NAME KEY or NAME "
-            f"sha256:HEX. Or set the variable {_KEYS} to keys separated by commas.",
+            f"sha256:HEX. Without a file, set the variable {_KEYS} to keys separated by commas.",
         ),
         click.option(
             "--port",
@@ -60,7 +60,8 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             default="127.0.0.1",
             show_default=True,
             metavar="NAME",
-            help="The address to listen on. If other machines can reach it, callers need keys.",
+            help="The address to listen on. If other machines can reach this address, callers "
+            "need keys.",
         ),
     ):
         command = option(command)

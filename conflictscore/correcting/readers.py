@@ -262,7 +262,7 @@ async def own_question(
     """Ask for the question that a claim answers; it is used if the user's question is broader.
 
     ``secret`` contains the numbers that the question should ask for and so must not reveal. Return
-    the user's question if the model writes no such question.
+    the user's question if the model writes no usable question.
 
     Raises:
         ProviderError, ContextWindowError, BudgetError: The model could not be asked.

@@ -284,7 +284,7 @@ def sides_of(look: SecondLook) -> tuple[Candidate, Candidate]:
 def passed_over(after: str, before: str, claims: Sequence[str], question: str) -> str | None:
     """Return the new words of a change that are missing from the new claims.
 
-    Return None if there are at most two such words and none of them is a number.
+    Return None if at most two words are missing and none of them is a number.
     """
     known_terms = telling_terms(before) | telling_terms(question)
     known_terms = known_terms.union(*map(telling_terms, claims))

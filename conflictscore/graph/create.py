@@ -215,7 +215,7 @@ def _check_model_options(
 
 
 def _local_beside_others(*models: Model | None) -> list[str]:
-    """Return the specs of the local model if there are also specs of other models."""
+    """Return the local model's specs if other models are named too; otherwise an empty list."""
     specs = [spec for spec in models if isinstance(spec, str)]
     local_specs = [spec for spec in specs if spec.partition(":")[0] == "local"]
     return local_specs if len(local_specs) < len(specs) else []

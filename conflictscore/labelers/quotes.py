@@ -48,8 +48,11 @@ _INSIDE_WORD = re.compile(
     rf"(?<![_{UNSPACED}{HANGUL}])(?<={WORD_CHARACTER})(?![_{UNSPACED}{HANGUL}]){WORD_CHARACTER}"
 )
 _MOST_TRIED = 1_000
-"""A quotation is not found if it first occurs within longer words this many times, as only a few
-letters do. The limit keeps the time linear in a hostile text, and was chosen by hand."""
+"""Maximum number of occurrences of a quotation within longer words that are passed over.
+
+Only a quotation of a few letters occurs so often; it then counts as not found. The limit keeps the
+time linear in a hostile text, and was chosen by hand.
+"""
 
 
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:

@@ -27,7 +27,8 @@ OnEvent = Callable[[Mapping[str, Any]], None]
 class PassedOnError(Exception):
     """Wraps an answerer's error, so that the caller gets the original error from the graph.
 
-    Without it, the loop would take the error for a failed check and keep the first answer.
+    Without this wrapper, the loop would take the error for a failed check and keep the first
+    answer.
     """
 
     def __init__(self, error: Exception) -> None:

@@ -69,7 +69,8 @@ class CircuitBreaker:
     def in_doubt(self) -> bool:
         """Whether repeated requests must finish before other calls are made.
 
-        The lock alone does not show this, since it is briefly free between two repeated requests.
+        The lock alone does not show whether repeated requests have finished, since it is briefly
+        free between two of them.
         """
         alike = self._error is None and self._all_alike(self._doubts)
         return alike and self._unsettled > 0

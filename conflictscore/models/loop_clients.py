@@ -55,9 +55,9 @@ class LoopClient:
     """The OpenAI client of one event loop; it posts chat requests as plain JSON.
 
     OpenAI's client builds each request from its settings: it checks options, merges headers and
-    joins addresses, which takes longer than sending the request. So in this module, the client
-    builds only the first request. Later requests reuse the address and headers of the first, and
-    are sent by the same HTTP client.
+    joins addresses, which takes longer than sending the request. So only the first request is built
+    by OpenAI's client. Later requests reuse the address and headers of the first, and are sent by
+    the same HTTP client.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:

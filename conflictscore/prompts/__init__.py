@@ -118,8 +118,9 @@ class PromptSet:
     def worded(self, aliases: Mapping[str, str]) -> "PromptSet":
         """Return a copy in which each template named in ``aliases`` has its replacement's text.
 
-        A benchmark whose authors published prompts uses it to ask in their form. The two templates
-        must have the same placeholders, since ``render`` refuses fields that are not shown.
+        A benchmark whose authors published prompts uses such a copy to ask in the authors' form.
+        The two templates must have the same placeholders, since ``render`` refuses fields that are
+        not shown.
 
         Raises:
             ConfigurationError: The user's folder overrides a template, but not its replacement, so

@@ -96,8 +96,10 @@ class StepFailure(StrEnum):
 
 
 _STOPPED_IN_FORMAT_1 = "the run was stopped during this step"
-"""The error of a stopped step in format 1 of run folders (``manifest.py``). That format does not
-record the kind of failure."""
+"""The error of a stopped step in format 1 of run folders (``manifest.py``).
+
+Format 1 does not record the kind of failure.
+"""
 
 
 class StepRecord(Record):

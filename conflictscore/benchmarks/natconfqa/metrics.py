@@ -1,6 +1,6 @@
 """Computes precision, recall and F1 of answers and of conflicts (section 4.3, formulas 1 to 4).
 
-The paper leaves some points open. We decide these points as follows:
+The paper leaves some points open. We decide the open points as follows:
 
 - A fraction with denominator 0 is undefined and left out of means. So if an answer gives no short
   answers, the precision of answers is undefined. If an answer names no conflicts, the precision of

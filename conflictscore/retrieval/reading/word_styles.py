@@ -67,7 +67,7 @@ class Styles:
     def hides(self, paragraph: Element | None, run: Element | None, dark_ground: bool) -> bool:
         """Return whether a run's text is hidden, struck out, too small, or white on white.
 
-        ``paragraph`` and ``run`` are their properties (``pPr`` and ``rPr``), here and below.
+        In all methods, ``paragraph`` and ``run`` are properties (``pPr`` and ``rPr``).
         ``dark_ground`` says whether the run's background may be dark.
         """
         looks = list(self._looks(paragraph, run))
