@@ -25,7 +25,7 @@ Build = Callable[[BaseChatModel, BaseTool, ConflictScoreMiddleware], Any]
 
 
 class Calling(FakeListChatModel):
-    """Makes these calls, one step after the other, and then repeats the last answer it has.
+    """Makes the given calls, one step after the other, and then repeats its last answer.
 
     The first of ``responses`` precedes the answer. A model for second answers, if there is one,
     gives the second answer.

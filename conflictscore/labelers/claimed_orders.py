@@ -65,9 +65,10 @@ One document is not enough, since a document that demands a hostile claim contai
 claim.
 """
 _FOREIGN, _FOREIGN_IN_CLAUSE = 0.75, 0.7
-"""If a greater share of the informative words of a claim or of one of its clauses is foreign to the
-documents, the claim is about something else. The shares were chosen on one half of the orders and
-claims in ``measurements/orders.toml``."""
+"""A claim is about something else than the documents if more than this share of its informative
+words, or of those of one clause, is foreign to the documents. The shares were chosen on one half of
+the orders and claims in ``measurements/orders.toml``.
+"""
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _CLAUSE_ENDS = re.compile(
     "[,;:()\u2013\u2014\u060c\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]|[.!?] "

@@ -353,8 +353,8 @@ def unchecked_note(reason: str) -> str:
 def _listed(side: Sequence[Witness]) -> str:
     """Return the first sources for or against a claim.
 
-    Each is named by its title (or else its number), followed by its host if known. A title that
-    states or orders something is left out, since the note is part of the reply.
+    Each source is named by its title (or else its number), followed by its host if known. A title
+    that states or orders something is left out, since the note is part of the reply.
     """
     names = []
     for witness in side[:_MOST_SOURCES]:

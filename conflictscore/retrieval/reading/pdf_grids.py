@@ -342,7 +342,7 @@ class _Groups:
         self._parents = [*range(count)]
 
     def of(self, number: int) -> int:
-        """Return the number that represents the group of a number."""
+        """Return the number that stands for the whole group to which a number belongs."""
         parents = self._parents
         while (parent := parents[number]) != number:
             parents[number] = number = parents[parent]

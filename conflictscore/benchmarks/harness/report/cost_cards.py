@@ -30,7 +30,7 @@ def cost_cards(figures: Figures, cost: Cost, *, verbose: bool) -> Iterator[Card]
 def _cost_lines(cost: Cost) -> Iterator[str]:
     """Describe tokens from providers' caches, the cost with and without our cache, and the time."""
     if cache_read_tokens := sum(usage.cache_read_tokens for usage in cost.usage.values()):
-        yield f"{cache_read_tokens:,} of the tokens in came from a provider's prompt cache"
+        yield f"{cache_read_tokens:,} of the input tokens came from a provider's prompt cache"
     yield f"dollars: {money(cost.money, cost.unknown_prices)}"
     if any(usage.cached_calls for usage in cost.usage.values()):
         calls = counted(cost.uncounted_calls, "call")

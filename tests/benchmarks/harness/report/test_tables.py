@@ -175,7 +175,7 @@ def test_three_ratings_are_counted_back_from_their_two_measures() -> None:
 def test_input_from_the_providers_prompt_cache_is_told() -> None:
     used = cost().usage["gpt-4.1-mini"].model_copy(update={"cache_read_tokens": 98_304})
     spent = cost().model_copy(update={"usage": {"gpt-4.1-mini": used}})
-    told = "98,304 of the tokens in came from a provider's prompt cache"
+    told = "98,304 of the input tokens came from a provider's prompt cache"
     assert told in shown(figures(cost=spent))
 
 
