@@ -4,12 +4,17 @@ from collections.abc import Sequence
 
 
 def pdf(
-    *pages: str, layers: str = "", resources: str = "", box: str = "0 0 595 842", page: str = ""
+    *pages: str,
+    layers: str = "",
+    resources: str = "",
+    box: str = "0 0 595 842",
+    page: str = "",
+    more: Sequence[str] = (),
 ) -> bytes:
     """A PDF with a page for each text of operators; ``/F1`` is Helvetica.
 
     ``layers`` goes into the catalog, ``resources`` and ``page`` into each page; ``box`` is the page
-    size.
+    size. The objects ``more`` are numbered from 7 on if there is one page.
     """
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -24,6 +29,7 @@ def pdf(
             f" /Resources << /Font << /F1 3 0 R >> {resources} >> >>",
             f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
         ]
+    objects += more
     body, places = "%PDF-1.7\n", []
     for number, content in enumerate(objects, start=1):
         places.append(len(body))

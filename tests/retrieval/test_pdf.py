@@ -31,6 +31,48 @@ def in_layer(text: str) -> str:
     return f"/OC /L1 BDC {text} EMC"
 
 
+def group(drawn_text: str, about: str = "") -> str:
+    """An object that draws a group; ``about`` goes into its dictionary."""
+    content = "/Resources << /Font << /F1 3 0 R >> /XObject << /G2 8 0 R >> " + LAYER + " >>"
+    return (
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 595 842] {content} {about}"
+        f" /Length {len(drawn_text)} >>\nstream\n{drawn_text}\nendstream"
+    )
+
+
+def with_group(page: str, *groups: str, layers: str) -> bytes:
+    resources = LAYER + " /XObject << /G1 7 0 R >>"
+    return pdf(SEEN + page, layers=layers, resources=resources, more=groups)
+
+
+LIT = drawn("Lit in 1950.")
+GROUPS = {
+    "marked on the page": (in_layer("/G1 Do"), group(LIT)),
+    "marked in its dictionary": ("/G1 Do", group(LIT, about="/OC 4 0 R")),
+    "marked by an escaped name": ("/G1 Do", group(LIT, about="/#4fC 4 0 R")),
+    "with a marked text": ("/G1 Do", group(in_layer(LIT))),
+    "with a marked group": ("/G1 Do", group(in_layer("/G2 Do")), group(LIT)),
+}
+
+
+@pytest.mark.parametrize("how", GROUPS)
+def test_a_group_in_a_layer_is_read_only_if_the_layer_is_on(how: str) -> None:
+    assert read(with_group(*GROUPS[how], layers=OFF)) == "Lit in 1932."
+    assert read(with_group(*GROUPS[how], layers=ON)) == "Lit in 1932.\nLit in 1950."
+
+
+def test_pages_without_text_in_a_layer_are_not_compared_with_images(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn_pages: list[object] = []
+    monkeypatch.setattr("conflictscore.retrieval.reading.pdf_sight._image", drawn_pages.append)
+
+    data = with_group("/Span << /Lang (en) >> BDC /G1 Do EMC", group(LIT), layers=OFF)
+
+    assert read(data) == "Lit in 1932.\nLit in 1950."
+    assert drawn_pages == []
+
+
 UNSEEN = {
     "not painted": pdf(SEEN + drawn("Lit in 1950.", before="3 Tr")),
     "a clip alone": pdf(SEEN + drawn("Lit in 1950.", before="7 Tr")),

@@ -7,49 +7,26 @@ Limits without a stated reason were chosen by hand.
 """
 
 import ctypes
-import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_drawings import drawings
 from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with_grids
+from conflictscore.retrieval.reading.pdf_hyphens import undivided
 from conflictscore.retrieval.reading.pdf_lines import lines
 from conflictscore.retrieval.reading.pdf_margins import split_watermarks, without_running_heads
 from conflictscore.retrieval.reading.pdf_names import Names
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictures, with_marks
-from conflictscore.retrieval.reading.pdf_pieces import PageGlyphs
-from conflictscore.retrieval.reading.pdf_runs import PageRuns, Walls
+from conflictscore.retrieval.reading.pdf_pieces import BlockGlyphs, PageGlyphs
+from conflictscore.retrieval.reading.pdf_runs import Runs, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
-from conflictscore.retrieval.reading.pdf_words import JOINER
 from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
-_HYPHENS = "\x02\ufffe"
-"""Characters that pdfium inserts into a word that is hyphenated at the end of a line."""
-# A hyphen that divides a word at the end of a line.
-_LINE_END = re.compile(rf"[-\u2010{_HYPHENS}](?:\n|(?<=[{_HYPHENS}]) ?)")
-_WORD = re.compile(r"\w*+")
-# At most this many characters before a hyphen are read, so that the time stays linear.
-_LONGEST_WORD = 60
-_COMPOUND = re.compile(r"\b\w++-\w++")
-_WITH_HYPHENS = re.compile(rf"[\w\-\u2010{_HYPHENS}]++")
-# The letters of ligatures.
-_SPELLED = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_RARE, _AFTER_SURROGATES = 0xD800, 0xE000
-"""The codes between these are halves of characters beyond Unicode's first plane; pdfium counts such
-a character as two."""
-_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]")
-"""Matches Arabic presentation forms: letters in the shape that they have at one place in a word."""
-_CODE = frozenset("&<>=\\$")
-"""Characters before a word that show that the word is part of code."""
-_MOST_PAGES, _MOST_SIGNS = 8, 50_000
+_MOST_PAGES, _MOST_SIGNS = 24, 80_000
 """Maximum number of pages that are open at once, to limit the memory.
 
 If their characters and objects exceed the second number, fewer pages are open.
@@ -118,13 +95,13 @@ def read_pdf(data: bytes) -> RichText:
 def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     """Return the text of all pages, the number of pages without text, and notes."""
     names, many = Names(data), ManyCalls()
-    sight = Sight(many, has_layers=names.layers)
+    sight = Sight(many, has_layers=names.layers, has_layered_groups=names.layered_groups)
     pages: list[list[PageLine]] = []
     values: list[str] = []
     watermarks: list[str] = []
     drawn: list[list[_Picture]] = []
-    for page, glyphs in _opened(file):
-        page_lines, marks, areas = _page_lines(page, glyphs, sight, many)
+    for page, runs, number in _opened(file, many):
+        page_lines, marks, areas = _page_lines(page, runs, number, sight)
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
@@ -144,7 +121,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         texts.append("\n".join(line.text for line in marked))
     both = [f"{text}\n{form}".strip() for text, form in zip(texts, values, strict=True)]
     empty = sum(not text for text in both)
-    text = "\n".join([*dict.fromkeys(watermarks), _undivided("\n\n".join(filter(None, both)))])
+    text = "\n".join([*dict.fromkeys(watermarks), undivided("\n\n".join(filter(None, both)))])
     notes = []
     if sight.unsure:
         sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
@@ -158,21 +135,32 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     return text, empty, notes
 
 
-def _opened(file: Any) -> Iterator[tuple[Any, PageGlyphs]]:
-    """Yield the pages of a file and their texts; several pages are opened at once.
+def _opened(file: Any, many: ManyCalls) -> Iterator[tuple[Any, Runs, int]]:
+    """Yield the pages of a file, each with the runs of several pages and its number among them.
 
-    This is faster than opening and reading each page in turn, since the processor's caches then
-    keep first what pdfium needs, and afterwards what Python needs.
+    Several pages are opened and read at once. This is faster than opening and reading each page in
+    turn, since the processor's caches then keep first what pdfium needs, and afterwards what Python
+    needs.
     """
-    batch: list[tuple[Any, PageGlyphs]] = []
+    pages: list[Any] = []
+    texts: list[PageGlyphs] = []
     size = 0
     for page in file:
-        batch.append((page, glyphs := PageGlyphs(page)))
-        size += glyphs.count + calls().count_objects(ctypes.c_void_p(address(page.raw)))
-        if len(batch) == _MOST_PAGES or size > _MOST_SIGNS:
-            yield from batch
-            batch, size = [], 0
-    yield from batch
+        pages.append(page)
+        texts.append(text := PageGlyphs(page))
+        size += text.count + calls().count_objects(ctypes.c_void_p(address(page.raw)))
+        if len(pages) == _MOST_PAGES or size > _MOST_SIGNS:
+            yield from _read(pages, texts, many)
+            pages, texts, size = [], [], 0
+    yield from _read(pages, texts, many)
+
+
+def _read(
+    pages: Sequence[Any], texts: Sequence[PageGlyphs], many: ManyCalls
+) -> Iterator[tuple[Any, Runs, int]]:
+    runs = Runs(BlockGlyphs(texts, many), [page.get_cropbox() for page in pages])
+    for number, page in enumerate(pages):
+        yield page, runs, number
 
 
 def _is_dynamic_form(file: Any) -> bool:
@@ -186,106 +174,16 @@ def _is_dynamic_form(file: Any) -> bool:
     return len(file) == 1 and "Please wait..." in file[0].get_textpage().get_text_bounded()[:200]
 
 
-def _undivided(text: str) -> str:
-    """Join words that are hyphenated across two lines, and spell out ligatures.
-
-    A hyphen is kept if a capital or a digit follows it (Barnes-Jewish, COVID-19), or if the word
-    before it is code (``<&digit-``). A hyphen is also kept if the same word occurs with a hyphen
-    within another line (proto-oncogene), and in compounds of more than two words (hard-to-find).
-    """
-    words = _Words(text)
-    parts: list[str] = []
-    start = 0
-    for end in _LINE_END.finditer(text):
-        before = _last_word(text[max(start, end.start() - _LONGEST_WORD) : end.start()])
-        after = _first_word(text, end.end())
-        if not _divides(before, after, text[end.start()]):
-            continue
-        own = not after.islower() or f"{before}-{after}".lower() in words.compounds
-        sign = text[max(0, end.start() - len(before) - 1) : end.start() - len(before)]
-        is_part = sign == "-" or text[end.end() + len(after) : end.end() + len(after) + 1] == "-"
-        own = own or sign in _CODE or (is_part and words.form_compound(before, after))
-        parts += [text[start : end.start()], "-" * (own and bool(after))]
-        start = end.end()
-    joined_text = "".join([*parts, text[start:]])
-    for hyphen in _HYPHENS:
-        joined_text = joined_text.replace(hyphen, "")
-    joined_text = joined_text.replace(JOINER, "")
-    return _plain(joined_text)
-
-
-def _plain(text: str) -> str:
-    """Return a text with whole characters, and with letters in their usual forms."""
-    if text.isascii():
-        return text
-    codes = np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16)
-    rare = codes[codes >= _RARE]  # searching few codes is faster than searching the text
-    if (rare < _AFTER_SURROGATES).any():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if len(rare) and _FORMS.search(text):
-        text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), text)
-    for ligature, letters in _SPELLED.items():
-        text = text.replace(ligature, letters)
-    return text
-
-
-def _divides(before: str, after: str, hyphen: str) -> bool:
-    """Whether the hyphen at the end of a line belongs to a word.
-
-    A dash does not belong to a word, and neither does the hyphen in "10-$20". The characters that
-    pdfium inserts always belong to a word, since it inserts them only within words.
-    """
-    return bool(before and (after or hyphen in _HYPHENS))
-
-
-class _Words:
-    """The words of a text, which are looked up only where a hyphen ends a line."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def _tokens(self) -> set[str]:
-        """Return the parts of the text between white space; repetitions need not be examined."""
-        return {*self._text.lower().split()}
-
-    @cached_property
-    def compounds(self) -> set[str]:
-        """Return the pairs of words that are joined by a hyphen within a line."""
-        # Few tokens contain a hyphen, so the others are passed over quickly.
-        return {pair for each in self._tokens if "-" in each for pair in _COMPOUND.findall(each)}
-
-    @cached_property
-    def _alone(self) -> set[str]:
-        """Return the words that contain no hyphen."""
-        pieces = {*_WITH_HYPHENS.findall(" ".join(self._tokens))}
-        return {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
-
-    def form_compound(self, before: str, after: str) -> bool:
-        """Whether two parts of a longer compound both occur as separate words in the text."""
-        both_are_words = {before.lower(), after.lower()} <= self._alone
-        return both_are_words and f"{before}{after}".lower() not in self._alone
-
-
-def _first_word(text: str, start: int = 0) -> str:
-    """Return the word that begins at a position; empty if no word begins there."""
-    word = _WORD.match(text, start)
-    return word[0] if word else ""
-
-
-def _last_word(text: str) -> str:
-    return _first_word(text[::-1])[::-1]
-
-
 def _page_lines(
-    page: Any, glyphs: PageGlyphs, sight: Sight, many: ManyCalls
+    page: Any, runs_of_pages: Runs, number: int, sight: Sight
 ) -> tuple[list[PageLine], list[str], list[_Picture]]:
     """Return the visible lines of a page, its watermarks, and its pictures."""
     objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)
-    page_runs = [*PageRuns(page, glyphs, sight.doubtful, walls, many)]
+    doubtful = sight.doubtful(runs_of_pages.owners(number))
+    page_runs = [*runs_of_pages.of_page(number, doubtful, walls)]
     if tables:
         # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]

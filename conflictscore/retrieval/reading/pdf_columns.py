@@ -52,38 +52,36 @@ class PageLine(NamedTuple):
 def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
     """Return the lines of a page in reading order, with ``|`` between the cells of table rows."""
     page_lines: list[PageLine] = []
-    for block in _blocks(_unnumbered(list(lines))):
-        if len(block) == len(block[0]) == 1:
-            segment = block[0][0]
-            page_lines.append(PageLine(segment.text, segment.y, segment.size))
-            continue
-        columns = _columns(block)
-        if columns:
-            page_lines += _table(block, columns)
-        else:
-            page_lines += _text(block)
-    return page_lines
-
-
-def _blocks(lines: Sequence[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """Group consecutive lines with gaps; any other line is yielded alone.
-
-    A line without gaps stays in the group if a line with gaps follows, since it may be a row with a
-    single cell.
-    """
     block: list[SegmentLine] = []
-    for line in lines:
-        if not block and len(line) == 1:
-            yield [line]
-            continue
+    for line in _unnumbered(list(lines)):
         if block and not _follows(block[-1], line):
-            yield from _trimmed(block)
+            page_lines += _laid_out_block(block)
             block = []
-        if len(line) > 1 or block:
+        if block or len(line) > 1:
             block.append(line)
         else:
-            yield [line]
-    yield from _trimmed(block)
+            page_lines.append(_page_line(line))
+    return page_lines + _laid_out_block(block)
+
+
+def _laid_out_block(block: list[SegmentLine]) -> list[PageLine]:
+    """Return consecutive lines, of which the first has gaps, in reading order.
+
+    A line without gaps may be a row with a single cell if a line with gaps follows.
+    """
+    after: list[PageLine] = []
+    while block and len(block[-1]) == 1:
+        after.insert(0, _page_line(block.pop()))
+    if not block:
+        return after
+    columns = _columns(block)
+    return [*(_table(block, columns) if columns else _text(block)), *after]
+
+
+def _page_line(line: SegmentLine) -> PageLine:
+    """Return a line without gaps."""
+    segment = line[0]
+    return PageLine(segment.text, segment.y, segment.size)
 
 
 def _follows(above: SegmentLine, line: SegmentLine) -> bool:
@@ -91,17 +89,6 @@ def _follows(above: SegmentLine, line: SegmentLine) -> bool:
     size = max(above[0].size, line[0].size)
     # a line may be up to half a font size higher than the one before; chosen by hand
     return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
-
-
-def _trimmed(block: list[SegmentLine]) -> Iterator[list[SegmentLine]]:
-    """Yield a block without its trailing single-cell lines, and then each of those lines."""
-    after: list[SegmentLine] = []
-    while block and len(block[-1]) == 1:
-        after.insert(0, block.pop())
-    if block:
-        yield block
-    for line in after:
-        yield [line]
 
 
 def _columns(block: list[SegmentLine]) -> list[tuple[float, float]]:

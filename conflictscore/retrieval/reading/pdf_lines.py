@@ -7,9 +7,9 @@ real PDFs (docs/findings/reading.md).
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from conflictscore.retrieval.reading.pdf_runs import GAP, SPACE, TextRun, Walls, divides
+from conflictscore.retrieval.reading.pdf_positions import GAP, SPACE
+from conflictscore.retrieval.reading.pdf_runs import TextRun, Walls, divides
 
 _SMALLER = 0.85
 """Maximum size of superscripts and subscripts, relative to the text beside them."""
@@ -27,17 +27,8 @@ _APART = 2.0
 """Maximum overlap, relative to the font size, of runs that belong to the same segment."""
 
 
-class Segment(NamedTuple):
-    """A part of a line, without any wide gap in it.
-
-    Lengths are in points.
-    """
-
-    text: str
-    x: float
-    end: float
-    y: float
-    size: float
+Segment = TextRun
+"""A part of a line without any wide gap in it: a run, or several joined runs."""
 
 
 @dataclass(slots=True)
@@ -59,20 +50,39 @@ def lines(runs: Iterable[TextRun], walls: Walls | None = None) -> Iterator[list[
     as in 10^6 and x^n+1, or single letters, as in x^n or in a note mark. Raised groups of letters,
     as in 1st, are not marked.
     """
-    line = _OpenLine()
+    line: TextRun | _OpenLine | None = None  # most lines have a single run
     for run in runs:
-        goes_on, is_raised = _beside(line.base, run, after_raised=line.ends_raised)
-        # pdfium breaks a line around superscripts, too, but not after a hyphenated word
-        if (run.breaks or _is_below(line.base, run)) and not goes_on:
-            if line.parts:
-                yield line.close()
-            line = _OpenLine()
+        if line is None:
+            line = run
+            continue
+        is_joined, is_raised = _is_joined(line, run)
+        if not is_joined:
+            yield _closed(line)
+            line = run
+            continue
+        line = _OpenLine(line) if isinstance(line, TextRun) else line
         line.add(run, is_raised=is_raised)
-        if walls and len(line.parts) > 1 and not is_raised:
+        if walls and not is_raised:
             before, part = line.parts[-2:]
             part.apart = part.apart or divides(walls(run.y), before.run.end, run.x)
-    if line.parts:
-        yield line.close()
+    if line is not None:
+        yield _closed(line)
+
+
+def _is_joined(line: "TextRun | _OpenLine", run: TextRun) -> tuple[bool, bool]:
+    """Return whether a run belongs to the line before it, and whether it is raised."""
+    base, after_raised = (
+        (line, False) if isinstance(line, TextRun) else (line.base, line.ends_raised)
+    )
+    goes_on = is_raised = False
+    if run.x > base.x:
+        goes_on, is_raised = _beside(base, run, after_raised=after_raised)
+    # pdfium breaks a line around superscripts, too, but not after a hyphenated word
+    return goes_on or not (run.breaks or _is_below(base, run)), is_raised
+
+
+def _closed(line: "TextRun | _OpenLine") -> list[Segment]:
+    return [line] if isinstance(line, TextRun) else line.close()
 
 
 class _OpenLine:
@@ -82,9 +92,9 @@ class _OpenLine:
     subscripts follow ``base``.
     """
 
-    def __init__(self) -> None:
-        self.parts: list[_Part] = []
-        self.base: TextRun | None = None
+    def __init__(self, first: TextRun) -> None:
+        self.parts = [_Part(first, spaced=first.spaced)]
+        self.base = first
         self.ends_raised = False
 
     def add(self, run: TextRun, *, is_raised: bool) -> None:
@@ -93,12 +103,11 @@ class _OpenLine:
         if not is_raised:
             self._mark_letter()
         part = _Part(run, spaced=run.spaced)
-        may_be_text = base and len(self.parts) == 1 and not (run.spaced or run.breaks)
-        if base and may_be_text and _is_note(base, run):
+        may_be_text = len(self.parts) == 1 and not (run.spaced or run.breaks)
+        if may_be_text and _is_note(base, run):
             self.parts[0].mark, part.spaced = "^", True
-        if self.parts:
-            _separate(part, run.x - self.parts[-1].run.end, is_raised=is_raised)
-        if base and is_raised and not self.ends_raised and _is_marked(run, base):
+        _separate(part, run.x - self.parts[-1].run.end, is_raised=is_raised)
+        if is_raised and not self.ends_raised and _is_marked(run, base):
             part.mark = _mark(run, base)
         self.parts.append(part)
         self.ends_raised = is_raised
@@ -106,16 +115,12 @@ class _OpenLine:
 
     def close(self) -> list[Segment]:
         """Complete the line and return its segments."""
-        if len(self.parts) == 1:
-            part = self.parts[0]
-            run = part.run
-            return [Segment(part.mark + run.text, run.x, run.end, run.y, run.size)]
         self._mark_letter()
         return _segments(self.parts)
 
     def _mark_letter(self) -> None:
         """Mark a single superscript or subscript letter at the current end of the line."""
-        if not (self.ends_raised and self.base):
+        if not self.ends_raised:
             return
         last = self.parts[-1]
         if len(last.run.text) == 1 and last.run.text.isalpha():
@@ -138,7 +143,7 @@ def _segments(parts: list[_Part]) -> list[Segment]:
             text = f"{before.text}{' ' * part.spaced}{part.mark}{run.text}"
             segments[-1] = before._replace(text=text, end=run.end)
         else:
-            segments.append(Segment(part.mark + run.text, run.x, run.end, run.y, run.size))
+            segments.append(run._replace(text=part.mark + run.text) if part.mark else run)
     return segments
 
 
@@ -156,18 +161,16 @@ def _mark(run: TextRun, base: TextRun) -> str:
     return "^" if run.y > base.y else "_"
 
 
-def _is_below(base: TextRun | None, run: TextRun) -> bool:
-    return base is not None and run.x <= base.x + 1 and base.y - run.y > base.size / 2
+def _is_below(base: TextRun, run: TextRun) -> bool:
+    return run.x <= base.x + 1 and base.y - run.y > base.size / 2
 
 
-def _beside(base: TextRun | None, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
-    """Return whether a run after a break is on the same line as ``base``, and whether it is raised.
+def _beside(base: TextRun, run: TextRun, *, after_raised: bool) -> tuple[bool, bool]:
+    """Return whether a run right of ``base`` is on the same line, and whether it is raised.
 
     Subscripts count as raised. ``after_raised`` says whether there are raised runs between ``base``
     and the run.
     """
-    if base is None or run.x <= base.x:
-        return False, False
     step = abs(run.y - base.y) / base.size
     follows = run.x > base.end - base.size / 4  # a smaller line below a heading begins farther left
     is_raised = follows and run.size < _SMALLER * base.size and _SHIFTED < step < 1

@@ -18,6 +18,8 @@ def _written(name: bytes) -> bytes:
 
 
 _LAYERS = re.compile(_written(b"OCProperties"))
+_LAYER_OF_GROUP = re.compile(_written(b"OC") + rb"\s*+(?:\d|<<)")
+"""Matches the layer of a group of objects, whose dictionary is never compressed."""
 _FIELDS = re.compile(_written(b"Widget") + b"|" + _written(b"FreeText"))
 _LIST = re.compile(_written(b"ObjStm"))
 _MOST_BYTES = 8_000_000
@@ -37,9 +39,9 @@ class Names:
 
     Attributes:
         layers: Whether the file has layers, visible or not. In doubt, the file is assumed to have
-            none. If layers were assumed, every text of an encrypted file would be compared with
-            images of its pages, which may take ten seconds (see :class:`Sight`). A hidden layer
-            that is overlooked is read as visible.
+            none, since comparing text with images of its pages may take ten seconds (see
+            :class:`Sight`). A hidden layer that is overlooked is read as visible.
+        layered_groups: Whether the dictionary of a group of objects may put the group in a layer.
         fields: Whether the file has form fields or typed notes. In doubt, the file is assumed to
             have some, since pdfium then lists the annotations of each page, which takes little
             time.
@@ -47,6 +49,7 @@ class Names:
 
     def __init__(self, data: bytes) -> None:
         self.layers = _LAYERS.search(data) is not None
+        self.layered_groups = _LAYER_OF_GROUP.search(data) is not None
         self.fields = _FIELDS.search(data) is not None
         complete_lists = 0
         for objects, is_complete in _unpacked(data):

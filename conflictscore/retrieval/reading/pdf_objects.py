@@ -86,6 +86,7 @@ class PageObjects:
         vertical: The areas of straight vertical lines, as in a table.
         horizontal: The areas of straight horizontal lines.
         shapes: The other paths.
+        groups: The groups of objects (forms).
     """
 
     def __init__(self, page: Any) -> None:
@@ -113,13 +114,16 @@ class PageObjects:
         self.vertical: list[Area] = []
         self.horizontal: list[Area] = []
         self.shapes: list[Shape] = []
+        self.groups: list[int] = []
         covers: list[Area] = []
         if len(self.texts) == count:
             return
         # later objects are painted over earlier ones
         for each, is_text_too in zip(reversed(objects), reversed(is_text), strict=True):
             if covers or not is_text_too:
-                self._look_at(each, _TEXT if is_text_too else self._calls.kind(each), covers)
+                kind = _TEXT if is_text_too else self._calls.kind(each)
+                self.groups += [each] * (kind == _FORM)
+                self._look_at(each, kind, covers)
 
     def _look_at(self, each: int, kind: int, covers: list[Area]) -> None:
         """Record whether an object is an image, may be covered, or may cover other objects.
@@ -185,6 +189,16 @@ class PageObjects:
 
     def _holds_image(self, form: int) -> bool:
         return any(self._calls.kind(part) == _IMAGE for part in self._parts(form))
+
+    def nested_groups(self) -> Iterator[int]:
+        """Yield the groups of objects on the page, and those inside other groups."""
+        left = _MOST_OBJECTS
+        groups = [*self.groups]
+        while groups and left > 0:
+            yield (group := groups.pop())
+            parts = [*self._parts(group)]
+            left -= len(parts)
+            groups += (part for part in parts if self._calls.kind(part) == _FORM)
 
     def _parts(self, form: int) -> Iterator[int]:
         count = min(self._calls.count_parts(form), _MOST_OBJECTS)

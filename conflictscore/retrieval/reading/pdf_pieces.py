@@ -1,26 +1,32 @@
-"""Reads the text of a PDF page and the positions of its words into arrays.
+"""Reads the texts of several PDF pages and the positions of their words into arrays.
 
 pdfium returns the whole text of a page at once, but each position needs a call. Requesting the
 position of each character would take ten times as long as pdfium's own extraction. Positions are
-therefore requested for a few words at a time.
+therefore requested for a few words at a time. Several pages are handled together, since few
+operations on long arrays take less time than many on short ones.
 """
 
 import ctypes
-from collections.abc import Iterator
-from functools import cached_property
-from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
-from conflictscore.retrieval.reading.pdfium_calls import address, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    _Places = NDArray[np.intp]
+    Places = NDArray[np.intp]
+    _Owners = NDArray[np.uintp]
 
+_Answer = TypeVar("_Answer")
+_PAGE_END = "\r\n"
+"""Follows the text of each page; pdfium divides lines in the same way."""
+_BREAKS = [ord("\n"), ord("\r")]
 _LAST_SPACE = 0x3000
 _IS_SPACE = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 2)])
 """Whether a character is white space, by its code; the last place stands for all other codes."""
@@ -33,36 +39,38 @@ _GROUP = 3
 class Words(NamedTuple):
     """The places at which the words of a text start and end, and which words begin a line.
 
-    ``breaks`` is the number of characters that break lines.
+    ``has_controls`` says whether the text has control characters other than line breaks.
     """
 
-    starts: "_Places"
-    ends: "_Places"
+    starts: "Places"
+    ends: "Places"
     begins: "NDArray[np.bool_]"
-    breaks: int = 0
+    has_controls: bool
 
 
 class Pieces(NamedTuple):
-    """The pieces of a page's text: a few words of a line, or a part of a word.
+    """The pieces of a text: a few words of a line, or a part of a word.
 
     Attributes:
         starts: The places of their first characters.
         ends: The places after their last characters.
         owners: The addresses of the objects that draw them.
-        firsts: The numbers of the pieces that begin a line.
+        begins: Whether each begins a line.
+        begins_word: Whether each begins with a word, not within one.
     """
 
-    starts: "_Places"
-    ends: "_Places"
-    owners: "NDArray[np.uintp]"
-    firsts: "_Places"
+    starts: "Places"
+    ends: "Places"
+    owners: "_Owners"
+    begins: "NDArray[np.bool_]"
+    begins_word: "NDArray[np.bool_]"
 
 
 class PageGlyphs:
-    """The text of a page, and the positions of its characters.
+    """The text of a page in pdfium.
 
     Attributes:
-        handle: The text in pdfium, as its functions take it.
+        handle: The text as pdfium's functions take it.
         count: The number of characters.
     """
 
@@ -70,7 +78,35 @@ class PageGlyphs:
         self._text_page = page.get_textpage()
         self.handle = ctypes.c_void_p(address(self._text_page.raw))
         self.count = self._text_page.count_chars()
-        self._calls = calls()
+
+    def text(self) -> str:
+        """Return the page's text, in which each character has the same index as in pdfium."""
+        count = self.count
+        units = np.empty(count + 1, np.uint16)
+        units_written = calls().text(self.handle, 0, count, ctypes.c_void_p(units.ctypes.data))
+        text = str(units[: max(0, units_written - 1)].data, "utf-16-le", "replace")
+        if len(text) != count or "\ufffd" in text:
+            # the text has characters beyond Unicode's first plane, or pdfium has left some out
+            text = "".join(map(chr, map(calls().unicode, repeat(self.handle), range(count))))
+        return text
+
+
+class BlockGlyphs:
+    """The characters of successive pages, and their positions.
+
+    Attributes:
+        text: The texts of the pages, one after another.
+        words: The words of the text.
+        offsets: The place of each page's first character in the text, and the end of the text.
+    """
+
+    def __init__(self, pages: Sequence[PageGlyphs], many: ManyCalls) -> None:
+        """Read the texts."""
+        self._handles = [page.handle for page in pages]
+        self._many = many
+        sizes = [page.count + len(_PAGE_END) for page in pages]
+        self._offsets = [0, *np.cumsum(sizes).tolist()]
+        self.offsets = np.array(self._offsets)
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         # a memoryview is faster to read than the array
         self._place = memoryview(place).cast("B").cast("d")
@@ -78,81 +114,82 @@ class PageGlyphs:
         self._place_pointers = ctypes.c_void_p(x_address), ctypes.c_void_p(x_address + 8)
         self._box = memoryview(box).cast("B").cast("f")
         self._box_pointer = ctypes.c_void_p(ctypes.addressof(box))
-
-    @cached_property
-    def text(self) -> str:
-        """Return the page's text, in which each character has the same index as in pdfium."""
-        return self._text_and_words[0]
-
-    @property
-    def words(self) -> Words:
-        """Return the words of the text."""
-        return self._text_and_words[1]
-
-    @cached_property
-    def _text_and_words(self) -> tuple[str, Words]:
-        text = own_text = self._own_text()
-        codes = _codes(text)
-        words = _words(codes)
-        if _has_single_letters(words) or _has_right_to_left(codes):
-            text = with_whole_words(text, self)
-        if np.count_nonzero(codes < ord(" ")) > words.breaks:  # other control characters
-            text = with_known_signs(text)
-        return text, words if text == own_text else _words(_codes(text))
-
-    def _own_text(self) -> str:
-        """Return the text as pdfium gives it."""
-        count = self.count
-        buffer = (ctypes.c_char * (2 * count + 2))()
-        pointer = ctypes.c_void_p(ctypes.addressof(buffer))
-        units_written = self._calls.text(self.handle, 0, count, pointer)
-        text = str(memoryview(buffer)[: 2 * max(0, units_written - 1)], "utf-16-le", "replace")
-        if len(text) != count or "\ufffd" in text:
-            # the text has characters beyond Unicode's first plane, or pdfium has left some out
-            text = "".join(chr(self._calls.unicode(self.handle, place)) for place in range(count))
-        return text
+        self.text = own_text = "".join([page.text() + _PAGE_END for page in pages])
+        codes = _codes(own_text)
+        self.words = _words(codes)
+        if _has_single_letters(self.words) or _has_right_to_left(codes):
+            self.text = with_whole_words(self.text, self)
+        if self.words.has_controls:
+            self.text = with_known_signs(self.text)
+        if self.text != own_text:
+            self.words = _words(_codes(self.text))
 
     def pieces(self) -> Pieces:
         """Return the pieces of the text: groups of words, or where needed, words or their parts."""
-        words = self.words
-        if not len(words.starts):
-            return Pieces(words.starts, words.ends, words.starts.astype(np.uintp), words.starts)
-        firsts = words.begins.nonzero()[0]
-        places = np.arange(len(words.starts))
-        numbers = places - firsts[words.begins.cumsum() - 1]  # of the words in their line
+        starts, ends, begins, _ = self.words
+        if not len(starts):
+            return Pieces(starts, ends, starts.astype(np.uintp), begins, begins)
+        owners, last_owners, is_whole, begins_group = self._word_owners()
+        # the first word of a whole group stands for all of them
+        group_ends = ends[ends_of(begins_group)][begins_group.cumsum() - 1]
+        kept = begins_group | ~is_whole
+        starts, ends = starts[kept], np.where(is_whole, group_ends, ends)[kept]
+        owners, last_owners, begins = owners[kept], last_owners[kept], begins[kept]
+        begins_word = np.ones(len(starts), bool)
+        # a word whose start and end are drawn by different objects has parts, as in 10^6
+        divided = (last_owners != owners).nonzero()[0]
+        if not len(divided):
+            return Pieces(starts, ends, owners, begins, begins_word)
+        parts, part_owners = self._changes(
+            starts[divided], ends[divided] - 1, owners[divided], last_owners[divided]
+        )
+        order = (starts := np.concatenate((starts, parts))).argsort()
+        begins_none = np.zeros(len(parts), bool)
+        return Pieces(
+            starts[order],
+            np.sort(np.concatenate((ends, parts))),
+            np.concatenate((owners, part_owners))[order],
+            np.concatenate((begins, begins_none))[order],
+            np.concatenate((begins_word, begins_none))[order],
+        )
+
+    def _word_owners(self) -> "tuple[_Owners, _Owners, NDArray[np.bool_], NDArray[np.bool_]]":
+        """Return the objects that draw the first and the last character of each word.
+
+        Also return whether one object draws the word's group and what precedes it, and whether the
+        word begins a group. If the same object draws both ends of a line or a group, it draws all
+        of it.
+        """
+        starts, ends, begins, _ = self.words
+        firsts = begins.nonzero()[0]
+        numbers = np.arange(len(starts)) - firsts[begins.cumsum() - 1]  # of the words in their line
         begins_group = numbers % _GROUP == 0
-        group_firsts = begins_group.nonzero()[0]
-        ends_group = _ends(begins_group)
-        group_starts, group_ends = words.starts[group_firsts], words.ends[ends_group]
-        begins_line = words.begins[group_firsts]
-        last_owners, owners_before = self._group_owners(group_starts, group_ends, begins_line)
-        # a group is a piece if the object that draws its end also draws what precedes the group
-        is_whole = last_owners == owners_before
-        if is_whole.all():
-            firsts = begins_line.nonzero()[0]
-            return Pieces(group_starts, group_ends, last_owners, firsts)
-        in_group = begins_group.cumsum() - 1
-        is_divided = ~is_whole[in_group]
-        own = Words(words.starts[is_divided], words.ends[is_divided], begins_group[is_divided])
-        starts, ends, owners = self._divided(own)
-        starts = np.concatenate((group_starts[is_whole], starts))
-        order = starts.argsort()
-        starts = starts[order]
-        ends = np.concatenate((group_ends[is_whole], ends))[order]
-        owners = np.concatenate((last_owners[is_whole], owners))[order]
-        return Pieces(starts, ends, owners, starts.searchsorted(words.starts[firsts]))
+        ends_group = ends_of(begins_group)
+        of_groups, owners_before = self._group_owners(
+            starts[begins_group], ends[ends_group], begins[begins_group]
+        )
+        groups = begins_group.cumsum() - 1
+        owners = of_groups[groups]
+        last_owners = owners.copy()
+        is_whole = (of_groups == owners_before)[groups]
+        divided = (~is_whole).nonzero()[0]
+        owners[divided] = self._owners(starts[divided])
+        inner = divided[~ends_group[divided]]
+        last_owners[inner] = owners[inner]
+        unsure = inner[(owners[inner + 1] != owners[inner]) & (ends[inner] - starts[inner] > 1)]
+        last_owners[unsure] = self._owners(ends[unsure] - 1)
+        return owners, last_owners, is_whole, begins_group
 
     def _group_owners(
-        self, starts: "_Places", ends: "_Places", begins_line: "NDArray[np.bool_]"
-    ) -> "tuple[NDArray[np.uintp], NDArray[np.uintp]]":
+        self, starts: "Places", ends: "Places", begins_line: "NDArray[np.bool_]"
+    ) -> "tuple[_Owners, _Owners]":
         """Return the objects that draw the ends of groups, and the text before the groups.
 
         A group at the start of a line has no text before it, so the second object is the one that
-        draws its first character. If the same object draws both ends of a line, it draws the whole
-        line.
+        draws its first character.
         """
         lines = begins_line.cumsum() - 1
-        ends_line = _ends(begins_line)
+        ends_line = ends_of(begins_line)
         line_owners = self._owners(starts[begins_line])
         last_line_owners = self._owners(ends[ends_line] - 1)
         owners = last_line_owners[lines]
@@ -163,69 +200,102 @@ class PageGlyphs:
         owners_before[begins_line] = line_owners
         return owners, owners_before
 
-    def _divided(self, words: Words) -> "tuple[_Places, _Places, NDArray[np.uintp]]":
-        """Return the starts, ends and owners of the words, or of their parts.
+    def _changes(
+        self, firsts: "Places", lasts: "Places", owners: "_Owners", last_owners: "_Owners"
+    ) -> "tuple[Places, _Owners]":
+        """Return the places within words at which a different object begins, and these objects.
 
-        Words whose start and end are drawn by different objects have parts, as in 10^6.
+        The words are given by their first and last characters, which different objects draw. Each
+        is halved until both characters are adjacent.
         """
-        starts, ends, *_ = words
-        owners = self._owners(starts)
-        last_owners = self._owners(ends - 1)
-        divided = (last_owners != owners).nonzero()[0]
-        if not len(divided):
-            return starts, ends, owners
-        parts: list[int] = []
-        part_owners: list[int] = []
-        for start, end in zip(starts[divided].tolist(), ends[divided].tolist(), strict=True):
-            for place, owner in self._changes(start, end):
-                parts.append(place)
-                part_owners.append(owner)
-        starts, ends = np.concatenate((starts, parts)), np.concatenate((ends, parts))
-        order = starts.argsort()
-        owners = np.concatenate((owners, np.array(part_owners, np.uintp)))
-        return starts[order], np.sort(ends), owners[order]
+        changes: list[Places] = []
+        change_owners: list[_Owners] = []
+        while len(firsts):
+            is_adjacent = lasts - firsts == 1
+            changes.append(lasts[is_adjacent])
+            change_owners.append(last_owners[is_adjacent])
+            rest = ~is_adjacent
+            middles = (firsts[rest] + lasts[rest]) // 2
+            middle_owners = self._owners(middles)
+            firsts, lasts = _alternately(firsts[rest], middles), _alternately(middles, lasts[rest])
+            owners = _alternately(owners[rest], middle_owners)
+            last_owners = _alternately(middle_owners, last_owners[rest])
+            differs = owners != last_owners
+            firsts, lasts = firsts[differs], lasts[differs]
+            owners, last_owners = owners[differs], last_owners[differs]
+        return np.concatenate(changes), np.concatenate(change_owners)
 
-    def _changes(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the places within a word at which a different object begins, and that object."""
-        owners = [*map(self._calls.owner, repeat(self.handle), range(start, end))]
-        before = owners[0]
-        for place, owner in enumerate(owners, start):
-            if owner != before:
-                yield place, owner
-                before = owner
+    def _owners(self, places: "Places") -> "_Owners":
+        """Return the addresses of the objects that draw the characters at ascending places."""
+        owners = self._each(places, lambda handle, own: map(calls().owner, repeat(handle), own))
+        return np.fromiter(chain.from_iterable(owners), np.uintp, len(places))
 
-    def _owners(self, places: "_Places") -> "NDArray[np.uintp]":
-        """Return the addresses of the objects that draw the characters at these places."""
-        owners = map(self._calls.owner, repeat(self.handle), places.tolist())
-        return np.fromiter(owners, np.uintp, len(places))
+    def origins(self, places: "Places") -> "NDArray[np.float64]":
+        """Return the origins of the characters at ascending places, as rows of x and y."""
+        origins = [*self._each(places, self._many.origins)]
+        return np.concatenate(origins) if origins else np.empty((0, 2))
+
+    def boxes(self, places: "Places") -> "NDArray[np.float32]":
+        """Return the boxes of the characters at ascending places: left, top, right, bottom."""
+        boxes = [*self._each(places, self._many.boxes)]
+        return np.concatenate(boxes) if boxes else np.empty((0, 4), np.float32)
+
+    def _each(
+        self, places: "Places", ask: Callable[[ctypes.c_void_p, list[int]], _Answer]
+    ) -> Iterator[_Answer]:
+        """Yield the answers about ascending places, page by page."""
+        bounds = places.searchsorted(self.offsets)
+        counts = bounds[1:] - bounds[:-1]
+        own = (places - np.repeat(self.offsets[:-1], counts)).tolist()
+        before = 0
+        for handle, after in zip(self._handles, bounds[1:].tolist(), strict=True):
+            if after > before:
+                yield ask(handle, own[before:after])
+            before = after
+
+    def _own(self, place: int) -> tuple[ctypes.c_void_p, int]:
+        """Return the page of a character, and its place in that page's text."""
+        page = bisect_right(self._offsets, place) - 1
+        return self._handles[page], place - self._offsets[page]
 
     def is_inserted(self, place: int) -> bool:
         """Whether pdfium inserted a character where the file has only a gap."""
-        return bool(self._calls.is_generated(self.handle, place))
+        return bool(calls().is_generated(*self._own(place)))
 
     def x(self, place: int) -> float:
         """Return the horizontal position of a character."""
-        self._calls.origin(self.handle, place, *self._place_pointers)
+        calls().origin(*self._own(place), *self._place_pointers)
         x: float = self._place[0]
         return x
 
     def origin(self, place: int) -> tuple[float, float]:
         """Return the position of a character."""
-        self._calls.origin(self.handle, place, *self._place_pointers)
+        calls().origin(*self._own(place), *self._place_pointers)
         x, y = self._place
         return x, y
 
     def right(self, end: int) -> float:
         """Return the right end of the character before a position."""
-        self._calls.box(self.handle, end - 1, self._box_pointer)
+        calls().box(*self._own(end - 1), self._box_pointer)
         right: float = self._box[2]
         return right
 
     def size(self, place: int) -> float:
         """Return the height of a character's line."""
-        self._calls.box(self.handle, place, self._box_pointer)
+        calls().box(*self._own(place), self._box_pointer)
         _, top, _, bottom = self._box
         return abs(top - bottom) or 1.0
+
+
+def ends_of(begins: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
+    """Return which words end a line or a group, from which words begin one."""
+    ends = np.ones(len(begins), bool)
+    ends[:-1] = begins[1:]
+    return ends
+
+
+def _alternately(first: "NDArray[Any]", second: "NDArray[Any]") -> "NDArray[Any]":
+    return np.column_stack((first, second)).ravel()
 
 
 def _codes(text: str) -> "NDArray[np.uint32]":
@@ -237,18 +307,12 @@ def _words(codes: "NDArray[np.uint32]") -> Words:
     is_space[1:-1] = _IS_SPACE.take(codes, mode="clip")
     edges = (is_space[1:] != is_space[:-1]).nonzero()[0]
     starts, ends = edges[::2], edges[1::2]
-    breaks = ((codes == ord("\n")) | (codes == ord("\r"))).nonzero()[0]
+    controls = (codes < ord(" ")).nonzero()[0]
+    breaks = controls[np.isin(codes[controls], _BREAKS)]
     lines = breaks.searchsorted(starts)
     begins = np.ones(len(starts), bool)
     begins[1:] = lines[1:] != lines[:-1]
-    return Words(starts, ends, begins, len(breaks))
-
-
-def _ends(begins: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
-    """Return which words end a group, from which words begin one."""
-    ends = np.ones(len(begins), bool)
-    ends[:-1] = begins[1:]
-    return ends
+    return Words(starts, ends, begins, has_controls=len(breaks) < len(controls))
 
 
 def _has_single_letters(words: Words) -> bool:

@@ -1,26 +1,28 @@
-"""Builds the runs of a PDF page: pieces of text on one line, with their positions.
+"""Builds the runs of PDF pages: pieces of text on one line, with their positions.
 
 The limits in this module were chosen by hand. ``measurements.real_files`` shows their effect on
 real PDFs (docs/findings/reading.md).
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from conflictscore.retrieval.reading.pdf_pieces import PageGlyphs
-from conflictscore.retrieval.reading.pdfium_calls import ManyCalls
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from conflictscore.retrieval.reading.pdf_pieces import BlockGlyphs
+from conflictscore.retrieval.reading.pdf_positions import (
+    GAP,
+    OVERLAP,
+    SAME_LINE,
+    SPACE,
+    Box,
+    Positions,
+)
 
 _WORD = re.compile(r"\S+")
-GAP = 1.0
-"""Minimum white space in a line, relative to the font size, that may separate columns."""
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
 """Parameters for finding gaps.
 
@@ -28,13 +30,6 @@ The first parameter is the assumed width of an average character, relative to th
 wider than the average times the second parameter are searched for gaps. The third parameter
 determines how quickly the average adapts to the page.
 """
-SPACE = 0.14
-"""Minimum white space between words drawn by different objects, relative to the font size."""
-_OVERLAP = 0.5
-"""Minimum overlap, relative to the font size, of words drawn by different objects. Words overlap if
-a cell is too narrow for its text."""
-_SAME_LINE = 0.04
-"""Maximum difference in height within a run, relative to the font size."""
 
 
 class TextRun(NamedTuple):
@@ -71,223 +66,119 @@ def divides(walls: Sequence[float], left: float, right: float) -> bool:
     return place < len(walls) and walls[place] <= right + _TOUCHING[1]
 
 
-_NO_RUN = TextRun("", 1.0, 0.0, 0.0, 0.0, 0, False, False, 0.0)
+class _LinePieces(NamedTuple):
+    """The pieces of a line, as lists; see :class:`Pieces` and :class:`Positions`."""
+
+    starts: list[int]
+    ends: list[int]
+    owners: list[int]
+    begins_word: list[int]
+    xs: list[float]
+    ys: list[float]
+    last_ys: list[float]
+    sizes: list[float]
+    rights: list[float]
 
 
-class PageRuns:
-    """The runs of a page's text; text outside the crop box is skipped.
+class Runs:
+    """The runs of the text on successive pages; text outside a page's crop box is skipped."""
 
-    ``doubtful`` takes the objects that draw text, and returns those that may be invisible. The text
-    of each becomes a separate run. ``walls`` gives the vertical table lines at a height, which
-    divide the text.
-    """
-
-    def __init__(
-        self,
-        page: Any,
-        glyphs: PageGlyphs,
-        doubtful: Callable[[set[int]], set[int]],
-        walls: Walls | None,
-        many: ManyCalls,
-    ) -> None:
-        """Read the positions of the page's pieces, all at once."""
-        self._glyphs = glyphs
-        self._text = self._glyphs.text
-        self._walls = walls
-        self._crop = page.get_cropbox()
-        self._usual = _USUAL
-        self._pieces = pieces = self._glyphs.pieces()
-        self._starts, self._ends = pieces.starts.tolist(), pieces.ends.tolist()
-        self._owners = pieces.owners.tolist()
-        self._doubtful = doubtful({*self._owners})
-        firsts = pieces.firsts.tolist()
-        self._bounds = [*pairwise([*firsts, len(self._starts)])] if firsts else []
-        lasts = [self._ends[after - 1] - 1 for _, after in self._bounds]
-        origins = many.origins(self._glyphs.handle, self._starts + lasts)
-        self._origins = origins[: len(self._starts)]
-        # of the pieces, and of the last character of each line
-        self._xs, self._ys = origins[:, 0].tolist(), origins[:, 1].tolist()
-        self._word_starts = self._glyphs.words.starts.tolist()
-        self._word_ends = self._glyphs.words.ends.tolist()
-        self._x_by_place = dict(zip(self._starts, self._xs, strict=False))
-        boxes = many.boxes(self._glyphs.handle, lasts + [self._starts[first] for first in firsts])
-        self._rights = boxes[2 : 4 * len(lasts) : 4]
-        edges = zip(boxes[4 * len(lasts) + 1 :: 4], boxes[4 * len(lasts) + 3 :: 4], strict=True)
-        self._sizes = [abs(top - bottom) or 1.0 for top, bottom in edges]
-
-    def __iter__(self) -> Iterator[TextRun]:
-        if not self._bounds:
-            return
-        is_even, ratios = self._even_lines(np.array(self._sizes))
-        for line, (first, after) in enumerate(self._bounds):
-            start, end = self._starts[first], self._ends[after - 1]
-            breaks, spaced = line > 0, start > 0 and self._text[start - 1] not in "\r\n"
-            if not is_even[line]:
-                yield from self._uneven_runs(first, after, breaks=breaks, spaced=spaced)
-                continue
-            size, x, y = self._sizes[line], self._xs[first], self._ys[first]
-            slope, right = self._ys[len(self._starts) + line] - y, self._rights[line]
-            cuts = self._cuts(line, ratios)
-            # few lines of a table cross a vertical line
-            if cuts or (self._walls and divides(self._walls(y), x, right)):
-                run = TextRun("", size, x, 0.0, y, 0, breaks, spaced, slope)
-                yield from self._divided(run, start, end, cuts)
-            else:
-                text = self._text[start:end]
-                yield TextRun(text, size, x, right, y, 0, breaks, spaced, slope)
-
-    def _even_lines(self, sizes: "NDArray[np.float64]") -> tuple[list[bool], list[float]]:
-        """Return which lines are at one height and entirely visible, and the widths of pieces.
-
-        Lines at one height that are entirely visible are called even; most lines are.
-        ``_uneven_runs`` would return the same runs more slowly. The width of a piece is that of an
-        average character, relative to the font size, measured up to the next piece.
-        """
-        starts, ends, _, firsts = self._pieces
-        count = len(starts)
-        xs, ys = self._origins.T
-        steps = xs[1:] - xs[:-1]
-        begins = np.zeros(count, bool)
-        begins[firsts] = True
-        lines = begins.cumsum() - 1
-        sizes_by_piece = sizes[lines[1:]]
-        ratios = steps / ((starts[1:] - starts[:-1]) * sizes_by_piece)
-        goes_on = ~begins[1:]
-        heights, margin = ys[firsts], _SAME_LINE * sizes
-        left, bottom, right, top = self._crop
-        is_even = (
-            (heights - margin < np.minimum.reduceat(ys, firsts))
-            & (np.maximum.reduceat(ys, firsts) < heights + margin)
-            & (left - 1 <= xs[firsts])
-            & (xs[_lasts(firsts, count)] <= right + 1)
-            & (bottom - 1 <= heights)
-            & (heights <= top + 1)
+    def __init__(self, glyphs: BlockGlyphs, crops: Sequence[Box]) -> None:
+        """Read the positions of all pieces at once; ``crops`` are the crop boxes of the pages."""
+        self._glyphs, self._text, self._crops = glyphs, glyphs.text, crops
+        pieces = glyphs.pieces()
+        positions = Positions(glyphs, pieces, crops)
+        self._positions, self._owners = positions, pieces.owners
+        self._places = np.array(
+            (pieces.starts, pieces.ends, pieces.owners, pieces.begins_word), np.int64
         )
-        is_even[lines[1:][goes_on & (steps < 0)]] = False
-        if self._doubtful:
-            is_doubtful = [owner in self._doubtful for owner in self._owners]
-            is_even[lines[is_doubtful]] = False
-        touching = (goes_on & (starts[1:] == ends[:-1])).nonzero()[0]
-        for before, line in zip(touching.tolist(), lines[touching].tolist(), strict=True):
-            if is_even[line] and self._is_apart(
-                self._ends[before], self._starts[before + 1], self._xs[before + 1], sizes[line]
-            ):
-                is_even[line] = False
-        return is_even.tolist(), ratios.tolist()
+        self._numbers = np.array(
+            (positions.xs, positions.ys, positions.last_ys, positions.sizes, positions.rights)
+        )
+        self._firsts = [*positions.firsts.tolist(), len(pieces.starts)]
+        # of each page: the number of its first piece, and the number of its first line
+        self._page_pieces: list[int] = pieces.starts.searchsorted(glyphs.offsets).tolist()
+        self._page_lines: list[int] = positions.page_lines.tolist()
+        self._uneven = {*(~positions.is_even).nonzero()[0].tolist()}
+        self._ratios: list[float] = positions.ratios().tolist()
+        self._usual = _USUAL
+        xs: list[float] = positions.xs.tolist()
+        self._x_by_place: dict[int, float] = dict(zip(pieces.starts.tolist(), xs, strict=True))
+        self._wholes = self._whole_lines(positions)
 
-    def _cuts(self, line: int, ratios: Sequence[float]) -> list[int]:
+    def _whole_lines(self, positions: Positions) -> list[TextRun]:
+        """Return each line as one run."""
+        text, firsts, lasts = self._text, positions.firsts, positions.lasts
+        starts = self._places[0, firsts].tolist()
+        ends = self._places[1, lasts].tolist()
+        breaks = [True] * len(starts)
+        for first, after in pairwise(self._page_lines):
+            if first < after:
+                breaks[first] = False
+        ys = positions.ys[firsts]
+        columns = (
+            [text[start:end] for start, end in zip(starts, ends, strict=True)],
+            positions.sizes[firsts].tolist(),
+            positions.xs[firsts].tolist(),
+            positions.rights[lasts].tolist(),
+            ys.tolist(),
+            [0] * len(starts),
+            breaks,
+            [start > 0 and text[start - 1] not in "\r\n" for start in starts],
+            (positions.last_ys[lasts] - ys).tolist(),
+        )
+        return [*map(TextRun._make, zip(*columns, strict=True))]
+
+    def owners(self, page: int) -> set[int]:
+        """Return the addresses of the objects that draw the text of a page."""
+        owners = self._owners[slice(*self._page_pieces[page : page + 2])]
+        return {*owners[:1].tolist(), *owners[1:][owners[1:] != owners[:-1]].tolist()}
+
+    def of_page(self, page: int, doubtful: set[int], walls: Walls | None) -> Iterator[TextRun]:
+        """Yield the runs of a page.
+
+        ``doubtful`` are those objects among the ones that draw text that may be invisible. The text
+        of each becomes a separate run. ``walls`` gives the vertical table lines at a height, which
+        divide the text.
+        """
+        uneven = self._uneven
+        if doubtful:
+            own = slice(*self._page_pieces[page : page + 2])
+            flags = [owner in doubtful for owner in self._owners[own].tolist()]
+            uneven = uneven.union(self._positions.lines[own][flags].tolist())
+        self._usual = _USUAL
+        for line in range(*self._page_lines[page : page + 2]):
+            whole = self._wholes[line]
+            if line in uneven:
+                pieces = self._line_pieces(line)
+                yield from self._uneven_runs(pieces, whole, self._crops[page], doubtful, walls)
+                continue
+            cuts = self._cuts(line, whole.size)
+            # few lines of a table cross a vertical line
+            if cuts or (walls and divides(walls(whole.y), whole.x, whole.end)):
+                pieces = self._line_pieces(line)
+                yield from self._divided(whole, pieces, 0, len(pieces.starts), cuts, walls)
+            else:
+                yield whole
+
+    def _cuts(self, line: int, size: float) -> list[int]:
         """Return the places of an even line that follow wide white space."""
-        (first, after), size = self._bounds[line], self._sizes[line]
+        first, after = self._firsts[line : line + 2]
         cuts: list[int] = []
         usual, limit = self._usual, _WIDER * self._usual
-        for number in range(first, after - 1):
-            ratio = ratios[number]
-            if ratio > limit:
+        for number, ratio in enumerate(self._ratios[first:after], first):
+            if not 0 <= ratio <= limit:
                 self._usual = usual
-                cuts += self._gaps(self._starts[number], self._ends[number + 1], size)
+                # the next piece is searched as well
+                last = min(number + 1, after - 1)
+                cuts += self._gaps(int(self._places[0, number]), int(self._places[1, last]), size)
                 usual = self._usual
                 limit = _WIDER * usual
             elif ratio > _USUAL / 2:
                 usual += _LEARNT * (ratio - usual)
                 limit = _WIDER * usual
         self._usual = usual
-        start, end = self._starts[after - 1], self._ends[after - 1]
-        step = self._xs[len(self._starts) + line] - self._xs[after - 1]
-        if self._is_wide(step, end - start - 1, size):
-            cuts += self._gaps(start, end, size)
         return cuts
-
-    def _uneven_runs(
-        self, start: int, end: int, *, breaks: bool, spaced: bool
-    ) -> Iterator[TextRun]:
-        """Yield the runs of a line, which are adjacent pieces at the same height."""
-        run: list[int] = []
-        first = _NO_RUN
-        last_owner, doubtful = -1, False
-        before = 0.0
-        cuts: list[int] = []
-        for number in range(start, end):
-            place, owner = self._starts[number], self._owners[number]
-            x, y = self._xs[number], self._ys[number]
-            if owner != last_owner:
-                last_owner, doubtful = owner, owner in self._doubtful
-            inside = self._is_inside(x, y)
-            own = owner * doubtful
-            if run:
-                last_start, last_end = self._starts[number - 1], self._ends[number - 1]
-                is_level = -_SAME_LINE < (y - first.y) / first.size < _SAME_LINE
-                overlaps = is_level and x - before > GAP * first.size
-                is_apart = self._is_apart(last_end, place, x, first.size, overlaps=overlaps)
-                if not inside or own != first.owner or not is_level or is_apart:
-                    yield from self._split(first, run, cuts)
-                    breaks, spaced = False, place > last_end or is_apart
-                    run, cuts = [], []
-                elif self._is_wide(x - before, place - last_start, first.size):
-                    cuts += self._gaps(last_start, self._ends[number], first.size)
-            if not inside:
-                spaced = True
-                continue
-            if not run:
-                size = self._glyphs.size(place)
-                first = TextRun("", size, x, 0.0, y, own, breaks, spaced, 0.0)
-            run.append(number)
-            before = x
-        if run:
-            yield from self._split(first, run, cuts)
-
-    def _split(self, first: TextRun, pieces: list[int], cuts: list[int]) -> Iterator[TextRun]:
-        """Return one run, or several if the pieces contain wide white space."""
-        start, last_start, end = (
-            self._starts[pieces[0]],
-            self._starts[pieces[-1]],
-            self._ends[pieces[-1]],
-        )
-        last_x, last_y = self._glyphs.origin(end - 1)
-        if self._is_wide(last_x - self._xs[pieces[-1]], end - last_start - 1, first.size):
-            cuts = [*cuts, *self._gaps(last_start, end, first.size)]
-        return self._divided(first._replace(slope=last_y - first.y), start, end, cuts)
-
-    def _divided(self, run: TextRun, start: int, end: int, cuts: list[int]) -> Iterator[TextRun]:
-        """Divide the text between two positions at the cuts; ``run`` is the first new run."""
-        _, size, x, _, y, owner, breaks, spaced, slope = run
-        if self._walls and (walls := self._walls(y)):
-            cuts = sorted({*cuts, *self._cuts_at_walls(walls, start, end)})
-        for cut in dict.fromkeys(cuts):
-            text = self._text[start:cut].rstrip()
-            right = self._glyphs.right(start + len(text))
-            yield TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0)
-            x, start, breaks, spaced = self._glyphs.x(cut), cut, False, True
-        text, right = self._text[start:end], self._glyphs.right(end)
-        yield TextRun(text, size, x, right, y, owner, breaks, spaced, slope)
-
-    def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
-        """Yield the positions of words that a table line separates from the previous word."""
-        right: float | None = None
-        for word in _WORD.finditer(self._text, start, end):
-            x = self._glyphs.x(word.start())
-            if right is not None and divides(walls, right, x):
-                yield word.start()
-            right = self._glyphs.right(word.end())
-
-    def _is_inside(self, x: float, y: float) -> bool:
-        """Whether a point lies within the page's crop box."""
-        left, bottom, right, top = self._crop
-        return bool(left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1)
-
-    def _is_apart(
-        self, last_end: int, place: int, x: float, size: float, *, overlaps: bool = True
-    ) -> bool:
-        """Whether white space precedes a part of a word, so that the part is a separate word.
-
-        pdfium sometimes omits the space between two objects. If ``overlaps`` is True, text that is
-        drawn over the end of the preceding text also counts as a separate word.
-        """
-        if last_end != place or not (
-            self._text[place - 1].isalnum() and self._text[place].isalnum()
-        ):
-            return False
-        gap = x - self._glyphs.right(place)
-        return SPACE * size < gap <= GAP * size or (overlaps and gap < -_OVERLAP * size)
 
     def _is_wide(self, step: float, characters: int, size: float) -> bool:
         """Whether words may contain a gap, because they are unusually wide or run backwards."""
@@ -295,35 +186,142 @@ class PageRuns:
         if 0 <= ratio <= _WIDER * self._usual:
             self._usual += _LEARNT * (ratio - self._usual) if ratio > _USUAL / 2 else 0.0
             return False
-        return characters > 0
+        return True
 
     def _gaps(self, start: int, end: int, size: float) -> list[int]:
         """Return the positions of words that follow wide white space."""
         cuts: list[int] = []
-        limit, most, glyphs = _WIDER * self._usual * size, GAP * size, self._glyphs
-        number = bisect_right(self._word_starts, start) - 1
-        last = bisect_left(self._word_starts, end)
-        before, before_end, before_x = start, self._word_ends[number], self._x_by_place[start]
-        for place in self._word_starts[number + 1 : last]:
-            number += 1
-            x = self._x_by_place.get(place)
-            if x is None:
-                x = self._x_by_place[place] = glyphs.x(place)
+        limit, most = _WIDER * self._usual * size, GAP * size
+        before, before_end, before_x = start, start, self._x_by_place[start]
+        for word in _WORD.finditer(self._text, start, end):
+            place, word_end = word.span()
+            x = self._x_by_place.get(place) or self._x(place)
             if (
                 not 0 <= x - before_x <= limit * (before_end - before) + most / 2
-                and not 0 <= x - glyphs.right(before_end) <= most
+                and not 0 <= x - self._glyphs.right(before_end) <= most
             ):
                 cuts.append(place)
-            before, before_end, before_x = place, self._word_ends[number], x
+            before, before_end, before_x = place, word_end, x
         # Wide words without a gap show that the average is too low. The average therefore moves
         # slowly towards twice the usual width, and never beyond that.
         if not cuts and end - start > 1:
             self._usual += _LEARNT * (2 * _USUAL - self._usual) / 4
         return cuts
 
+    def _x(self, place: int) -> float:
+        """Return the position of a word."""
+        if place not in self._x_by_place:
+            self._x_by_place[place] = self._glyphs.x(place)
+        return self._x_by_place[place]
 
-def _lasts(firsts: "NDArray[np.intp]", count: int) -> "NDArray[np.intp]":
-    """Return the last piece of each line, given the first pieces and the number of all pieces."""
-    lasts = np.empty_like(firsts)
-    lasts[:-1], lasts[-1] = firsts[1:] - 1, count - 1
-    return lasts
+    def _line_pieces(self, line: int) -> _LinePieces:
+        own = slice(*self._firsts[line : line + 2])
+        return _LinePieces(*self._places[:, own].tolist(), *self._numbers[:, own].tolist())
+
+    def _uneven_runs(
+        self,
+        pieces: _LinePieces,
+        whole: TextRun,
+        crop: Box,
+        doubtful: set[int],
+        walls: Walls | None,
+    ) -> Iterator[TextRun]:
+        """Yield the runs of a line, which are adjacent pieces at the same height."""
+        begin, count = 0, len(pieces.starts)
+        first: TextRun | None = None
+        breaks, spaced = whole.breaks, whole.spaced
+        cuts: list[int] = []
+        for number in range(count):
+            x, y, owner = pieces.xs[number], pieces.ys[number], pieces.owners[number]
+            own = owner * (owner in doubtful)
+            inside = _is_inside(crop, x, y)
+            if first:
+                is_level = -SAME_LINE < (y - first.y) / first.size < SAME_LINE
+                step, start = x - pieces.xs[number - 1], pieces.starts[number - 1]
+                overlaps = is_level and step > GAP * first.size
+                is_apart = self._is_apart(pieces, number, first.size, overlaps=overlaps)
+                if not inside or own != first.owner or not is_level or is_apart:
+                    yield from self._ended(first, pieces, begin, number, cuts, walls)
+                    breaks, spaced = False, bool(pieces.begins_word[number]) or is_apart
+                    first, cuts = None, []
+                elif self._is_wide(step, pieces.starts[number] - start, first.size):
+                    cuts += self._gaps(start, pieces.ends[number], first.size)
+            if not inside:
+                spaced = True
+            elif not first:
+                begin, place = number, pieces.starts[number]
+                # the sizes within a line that is only doubtful, not uneven, were not read
+                size = self._glyphs.size(place) if doubtful else pieces.sizes[number]
+                first = TextRun("", size, x, 0.0, y, own, breaks, spaced, 0.0)
+        if first:
+            yield from self._ended(first, pieces, begin, count, cuts, walls)
+
+    def _ended(
+        self,
+        run: TextRun,
+        pieces: _LinePieces,
+        first: int,
+        after: int,
+        cuts: list[int],
+        walls: Walls | None,
+    ) -> Iterator[TextRun]:
+        """Yield a run of some pieces, or several if the pieces contain wide white space."""
+        last = after - 1
+        start, end = pieces.starts[last], pieces.ends[last]
+        if self._is_wide(self._glyphs.x(end - 1) - pieces.xs[last], end - start - 1, run.size):
+            cuts = [*cuts, *self._gaps(start, end, run.size)]
+        right = pieces.rights[last] or self._glyphs.right(end)
+        whole = run._replace(end=right, slope=pieces.last_ys[last] - run.y)
+        return self._divided(whole, pieces, first, after, cuts, walls)
+
+    def _divided(
+        self,
+        run: TextRun,
+        pieces: _LinePieces,
+        first: int,
+        after: int,
+        cuts: Sequence[int],
+        walls: Walls | None,
+    ) -> Iterator[TextRun]:
+        """Divide the text of some pieces at the cuts; ``run`` is the first new run."""
+        _, size, x, last_right, y, owner, breaks, spaced, slope = run
+        start, end = pieces.starts[first], pieces.ends[after - 1]
+        if walls and (own_walls := walls(y)):
+            cuts = sorted({*cuts, *self._cuts_at_walls(own_walls, start, end)})
+        for cut in dict.fromkeys(cuts):
+            text = self._text[start:cut].rstrip()
+            right = self._glyphs.right(start + len(text))
+            yield TextRun(text, size, x, right, y, owner, breaks, spaced, 0.0)
+            x, start, breaks, spaced = self._x(cut), cut, False, True
+        yield TextRun(self._text[start:end], size, x, last_right, y, owner, breaks, spaced, slope)
+
+    def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
+        """Yield the positions of words that a table line separates from the previous word."""
+        before, before_end = self._x_by_place[start], 0
+        for word in _WORD.finditer(self._text, start, end):
+            x = self._x(word.start())
+            # the end of a word is requested only if there is a table line after its start
+            may_divide = before_end > 0 and divides(walls, before, x)
+            if may_divide and divides(walls, self._glyphs.right(before_end), x):
+                yield word.start()
+            before, before_end = x, word.end()
+
+    def _is_apart(self, pieces: _LinePieces, number: int, size: float, *, overlaps: bool) -> bool:
+        """Whether white space precedes a part of a word, so that the part is a separate word.
+
+        pdfium sometimes omits the space between two objects. If ``overlaps`` is True, text that is
+        drawn over the end of the preceding text also counts as a separate word.
+        """
+        if pieces.begins_word[number]:
+            return False
+        place, text = pieces.starts[number], self._text
+        if not (text[place - 1].isalnum() and text[place].isalnum()):
+            return False
+        gap = pieces.xs[number] - pieces.rights[number - 1]
+        return SPACE * size < gap <= GAP * size or (overlaps and gap < -OVERLAP * size)
+
+
+def _is_inside(crop: Box, x: float, y: float) -> bool:
+    """Whether a point lies within a page's crop box."""
+    left, bottom, right, top = crop
+    return left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1

@@ -55,6 +55,10 @@ Text in a clip with more points is always doubtful.
 """
 
 
+_LAYER_NAME = "OC\0".encode("utf-16-le")
+"""The name of the mark of content in a layer, as pdfium returns it."""
+
+
 class _Area(NamedTuple):
     """The box around an object on a page, in points from the page's left and bottom edges."""
 
@@ -72,14 +76,18 @@ class Sight:
             examined count as visible.
     """
 
-    def __init__(self, many: ManyCalls, *, has_layers: bool) -> None:
+    def __init__(self, many: ManyCalls, *, has_layers: bool, has_layered_groups: bool) -> None:
         self._many = many
         self._calls = calls()
-        self._has_layers = has_layers
+        self._has_layers, self._has_layered_groups = has_layers, has_layered_groups
         self._seconds = _SECONDS
         self.unsure = 0
         self._clear: set[int] = set()
         self._covered: set[int] = set()
+        self._texts: set[int] = set()
+        self._layered: set[int] = set()
+        self._in_layered_group = False
+        self._name, self._name_size = ctypes.create_string_buffer(8), ctypes.c_ulong()
         self._colour = (ctypes.c_uint * 4)()
         self._colours = [ctypes.addressof(self._colour) + 4 * place for place in range(4)]
         self._floats = (ctypes.c_float * 4)()
@@ -87,21 +95,40 @@ class Sight:
 
     def look_at(self, objects: PageObjects) -> None:
         """Examine all texts of the next page at once, which is faster than one by one."""
-        texts, modes = objects.texts, objects.modes
+        modes = objects.modes
         clips, blocks = self._properties(objects.text_handles)
         usual_blocks = {*blocks}
         dark = {block for block in usual_blocks if not _is_light(*memoryview(block).cast("I"))}
         self._covered = objects.covered
+        self._texts = {*objects.texts}
+        self._clear = self._texts
         if self._has_layers:
-            self._clear = set()
-        elif dark == usual_blocks and _UNPAINTED.isdisjoint(modes) and max(clips, default=0) <= 0:
-            self._clear = {*texts} - objects.covered
-        else:
-            self._clear = {
+            self._layered = self._marked(zip(objects.texts, objects.text_handles, strict=True))
+            groups = ((group, ctypes.c_void_p(group)) for group in objects.nested_groups())
+            self._in_layered_group = self._has_layered_groups or bool(self._marked(groups))
+            self._clear = self._clear - self._layered
+        if dark != usual_blocks or not _UNPAINTED.isdisjoint(modes) or max(clips, default=0) > 0:
+            self._clear = self._clear.intersection(
                 text
-                for text, mode, clip, block in zip(texts, modes, clips, blocks, strict=True)
+                for text, mode, clip, block in zip(objects.texts, modes, clips, blocks, strict=True)
                 if mode not in _UNPAINTED and clip <= 0 and block in dark
-            } - objects.covered
+            )
+        if objects.covered:
+            self._clear = self._clear - objects.covered
+
+    def _marked(self, objects: Iterable[tuple[int, ctypes.c_void_p]]) -> set[int]:
+        """Return the objects that are marked as the content of a layer, which may be hidden."""
+        return {
+            each
+            for each, handle in objects
+            for number in range(self._calls.any_marks(handle))
+            if self._is_layer(self._calls.mark(each, number))
+        }
+
+    def _is_layer(self, mark: int) -> bool:
+        name, size = self._name, self._name_size
+        self._calls.mark_name(mark, ctypes.addressof(name), len(name), ctypes.addressof(size))
+        return name.raw[: size.value] == _LAYER_NAME
 
     def _properties(self, texts: Sequence[ctypes.c_void_p]) -> tuple[list[int], list[bytes]]:
         """Return the numbers of texts' clips, and their colours."""
@@ -115,20 +142,25 @@ class Sight:
         """Return the text objects that have properties that may make them invisible.
 
         ``owners`` are the objects' addresses, and 0 for text that no object draws, such as spaces
-        that pdfium inserts. pdfium does not reveal the layer of a text, so in a file with layers
-        all text is doubtful.
+        that pdfium inserts. pdfium reveals whether a text is in a layer, but not whether that layer
+        is visible.
         """
         unclear = owners.difference(self._clear, (0,))
         return {owner for owner in unclear if owner in self._covered or self._is_doubtful(owner)}
 
     def _is_doubtful(self, owner: int) -> bool:
-        if self._has_layers or self._calls.mode(owner) in _UNPAINTED:
+        if self._may_be_in_layer(owner) or self._calls.mode(owner) in _UNPAINTED:
             return True
         if self._calls.colour(owner, *self._colours) and _is_light(*self._colour):
             return True
         clips = self._calls.clip(owner)
         count = self._calls.clip_paths(clips) if clips else 0
         return count > 0 and self._is_clipped(owner, clips, count)
+
+    def _may_be_in_layer(self, owner: int) -> bool:
+        if not self._has_layers or owner in self._texts:
+            return owner in self._layered
+        return self._in_layered_group or bool(self._marked([(owner, ctypes.c_void_p(owner))]))
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
         """Return the visible runs of a page.

@@ -56,6 +56,7 @@ class Calls:
         self.any_colour = plain("FPDFPageObj_GetFillColor", _INT)
         self.any_clip = plain("FPDFPageObj_GetClipPath", _Handle)
         self.any_clip_paths = plain("FPDFClipPath_CountPaths", _INT)
+        self.any_marks = plain("FPDFPageObj_CountMarks", _INT)
         # with declared arguments
         self.mode = plain("FPDFTextObj_GetTextRenderMode", _INT, _ADDRESS)
         self.colour = plain("FPDFPageObj_GetFillColor", _INT, *[_ADDRESS] * 5)
@@ -77,6 +78,10 @@ class Calls:
         self.note = plain("FPDFPage_GetAnnot", _ADDRESS, _ADDRESS, _INT)
         self.note_kind = plain("FPDFAnnot_GetSubtype", _INT, _ADDRESS)
         self.close_note = plain("FPDFPage_CloseAnnot", None, _ADDRESS)
+        self.mark = plain("FPDFPageObj_GetMark", _ADDRESS, _ADDRESS, ctypes.c_ulong)
+        self.mark_name = plain(
+            "FPDFPageObjMark_GetName", _INT, _ADDRESS, _ADDRESS, ctypes.c_ulong, _ADDRESS
+        )
         self.set_active = plain("FPDFPageObj_SetIsActive", _INT, _ADDRESS, _INT)
 
 
@@ -109,7 +114,7 @@ class ManyCalls:
         )
         return np.frombuffer(answers, np.float64).reshape(-1, 2)
 
-    def boxes(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> list[float]:
+    def boxes(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> "NDArray[np.float32]":
         """Return the boxes of the characters at these places: left, top, right and bottom."""
         import numpy as np
 
@@ -117,8 +122,7 @@ class ManyCalls:
         answers = self._answers(
             places, lambda part: map(calls().box, repeat(text_page), part, pointers)
         )
-        boxes: list[float] = np.frombuffer(answers, np.float32).tolist()
-        return boxes
+        return np.frombuffer(answers, np.float32).reshape(-1, 4)
 
     def colours(self, objects: Sequence[ctypes.c_void_p]) -> bytes:
         """Return the fill colours of objects, each as red, green, blue and opacity of 4 bytes."""
