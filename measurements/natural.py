@@ -6,19 +6,26 @@ label. The model gives a reason for one side if people settled the dispute. The 
 people, or those of an encoder with ``--labels``. With ``--model``, a real model replaces the
 scripted one.
 
+The outcomes are counted in all cases and in each half, so that rules chosen on the first half can
+be reported on the second. For answers that should have been corrected but were not, the step of the
+loop that lost the correction is counted too (see ``natural_steps.py``).
+
     python -m measurements.natural ../shared/data/natural/disputes.jsonl
 """
 
+import json
 import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.benchmarks.harness.question_sample import lot
 from conflictscore.benchmarks.json_lines import read_json_lines
 from conflictscore.labelers.denials import denied_in
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
@@ -28,6 +35,7 @@ from conflictscore.prompts import PromptSet
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
 from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
+from measurements.natural_steps import Step, step_lost
 from measurements.scripted_model import NotedPrompts, ScriptedModel
 
 _GROUNDS = {"supersedes": "SUPERSEDES", "newer": "SUPERSEDES", "explains": "EXPLAINS"}
@@ -42,15 +50,23 @@ class Case:
         self.row = row
         self.question, self.answer, self.claim = row["question"], row["answer"], row["claim"]
         self.resolution = str(row["resolution"])
-        first = (re.findall(r"\w+", self.answer.casefold()) or [""])[0]
-        right, wrong = (list(map(str.casefold, row[side])) for side in ("right", "wrong"))
-        if first in ("yes", "no"):
-            self.is_right = first in right
-        else:
-            self.is_right = any(one in self.answer.casefold() for one in right) and not any(
-                one in self.answer.casefold() for one in wrong
-            )
+        self.half = lot("halves", 0, row["id"])[0] % 2
+        self.is_right = self.is_right_in(self.answer)
         self.right_label = "SUPPORTS" if self.is_right else "CONTRADICTS"
+
+    def is_right_in(self, answer: str) -> bool:
+        """Return whether an answer has a right string and no wrong one, or says yes or no right."""
+        text = answer.casefold()
+        first = (re.findall(r"\w+", text) or [""])[0]
+        right, wrong = (list(map(str.casefold, self.row[side])) for side in ("right", "wrong"))
+        if first in ("yes", "no"):
+            return first in right
+        return any(one in text for one in right) and not any(one in text for one in wrong)
+
+    def missing(self) -> list[str]:
+        """Return the right strings that the chatbot's answer lacks."""
+        text = self.answer.casefold()
+        return [each for each in self.row["right"] if each.casefold() not in text]
 
     def says(self, label: str) -> str:
         """Return the statement made by the documents with this label."""
@@ -145,12 +161,38 @@ def _weighed(case: Case, fields: Mapping[str, Any]) -> str:
 
 
 def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
-    """Return ``unchanged``, ``replaced``, or ``told`` if the answer now gives both sides."""
+    """Return ``unchanged``, ``told`` if the answer now gives both sides, or ``replaced``.
+
+    A replaced answer that is not right by its strings is ``replaced by another answer``.
+    """
     if state["answer"] == state["first_answer"]:
         return "unchanged"
     applied = [one for one in state["changes"] if one["accepted"] and one["action"] != "keep"]
-    told = any(one["action"] in ("hedge", "explain") for one in applied)
-    return "told" if told else "replaced"
+    if any(one["action"] in ("hedge", "explain") for one in applied):
+        return "told"
+    return "replaced" if case.is_right_in(state["answer"]) else "replaced by another answer"
+
+
+def step_of(case: Case, became: str, state: Mapping[str, Any]) -> Step | None:
+    """Return the step at which the correction of a case was lost; None if none was lost."""
+    if became in ("told", "replaced") or case.resolution == "no_dispute":
+        return None
+    if case.resolution != "name_both" and case.is_right:
+        return None
+    return step_lost(case.claim, case.missing(), state)
+
+
+def _print_counts(title: str, verdicts: Sequence[tuple[Case, str, Step | None]]) -> None:
+    counts = Counter(
+        (case.resolution, f"{'right' if case.is_right else 'wrong'} {became}")
+        for case, became, _ in verdicts
+    )
+    click.echo(f"\n{title}: {len(verdicts)} cases")
+    for (resolution, verdict), count in sorted(counts.items()):
+        click.echo(f"{resolution}: {verdict} {count}")
+    lost = Counter((case.resolution, step) for case, _, step in verdicts if step is not None)
+    for (resolution, step), count in sorted(lost.items()):
+        click.echo(f"{resolution}: lost by {step} {count}")
 
 
 @click.command(help=__doc__)
@@ -158,15 +200,19 @@ def outcome_of(case: Case, state: Mapping[str, Any]) -> str:
 @click.option("--labels", type=click.Choice(["people", "small", "mean"]), default="people")
 @click.option("--model", help="A real model in place of the scripted one.")
 @click.option("--cases", default=1000, help="Maximum number of cases, drawn with a fixed seed.")
+@click.option("--half", type=click.Choice(["first", "second", "both"]), default="both")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="A folder in which to cache replies and labels, and to write the final states.",
 )
 @click.option("--show", is_flag=True)
 def main(
-    file: Path, labels: str, model: str | None, cases: int, out: Path | None, show: bool
+    file: Path, labels: str, model: str | None, cases: int, half: str, out: Path | None, show: bool
 ) -> None:
     """See the module."""
-    chosen = [Case(row) for _, row in read_json_lines(file)]
+    halves = {"first": (0,), "second": (1,), "both": (0, 1)}[half]
+    chosen = [case for _, row in read_json_lines(file) if (case := Case(row)).half in halves]
     random.Random(1).shuffle(chosen)  # noqa: S311 - a draw, not a secret
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -183,7 +229,7 @@ def main(
         cache=cache or False,
         context_window=None if model else 128_000,
     )
-    counts, calls = Counter[tuple[str, str]](), 0
+    verdicts, calls, began = list[tuple[Case, str, Step | None]](), 0, monotonic()
     for case in chosen[:cases]:
         asking.append(case)
         documents = [
@@ -194,17 +240,23 @@ def main(
             {"question": case.question, "documents": documents, "draft_answer": case.answer}
         )
         became = outcome_of(case, state)
-        verdict = f"{'right' if case.is_right else 'wrong'} {became}"
-        counts[case.resolution, verdict] += 1
+        step = step_of(case, became, state)
+        verdicts.append((case, became, step))
         calls += state["usage"]["calls"]
+        if out is not None:
+            text = json.dumps(state, ensure_ascii=False, default=str)
+            (out / f"{case.row['id']}.json").write_text(text, "utf-8")
         if show:
             looks = [look for change in state["changes"] for look in change["looks"]]
             why = [(look["outcome"], look["why"][:300]) for look in looks]
-            click.echo(f"{case.row['id']} {case.resolution} {verdict}: {case.question}")
+            lost = f", lost by {step}" if step else ""
+            click.echo(f"{case.row['id']} {case.resolution} {became}{lost}: {case.question}")
             click.echo(f"  {case.answer}\n  {state['answer']}\n  {why} {state['notes']}")
-    for (resolution, verdict), count in sorted(counts.items()):
-        click.echo(f"{resolution}: {verdict} {count}")
-    click.echo(f"{min(cases, len(chosen))} cases, {calls} calls")
+    for place in halves if len(halves) > 1 else ():
+        of_half = [each for each in verdicts if each[0].half == place]
+        _print_counts(f"{('first', 'second')[place]} half", of_half)
+    _print_counts("all", verdicts)
+    click.echo(f"{calls} calls, {monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
