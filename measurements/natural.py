@@ -37,6 +37,13 @@ from conflictscore.scripts import terms_in
 from conflictscore.storage.cache import ContentCache
 from measurements.natural_steps import Step, step_lost
 from measurements.scripted_model import NotedPrompts, ScriptedModel
+from measurements.small_reader import (
+    SILENT,
+    ScriptedSmallModel,
+    meaning_read,
+    misread,
+    statement_with,
+)
 
 _GROUNDS = {"supersedes": "SUPERSEDES", "newer": "SUPERSEDES", "explains": "EXPLAINS"}
 _SIDES = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
@@ -51,7 +58,8 @@ class Case:
         self.question, self.answer, self.claim = row["question"], row["answer"], row["claim"]
         self.resolution = str(row["resolution"])
         self.half = lot("halves", 0, row["id"])[0] % 2
-        self.is_right = self.is_right_in(self.answer)
+        # the claim says in full what the answer may say in other words
+        self.is_right = self.is_right_in(f"{self.answer}\n{self.claim}")
         self.right_label = "SUPPORTS" if self.is_right else "CONTRADICTS"
 
     def is_right_in(self, answer: str) -> bool:
@@ -59,7 +67,7 @@ class Case:
         text = answer.casefold()
         first = (re.findall(r"\w+", text) or [""])[0]
         right, wrong = (list(map(str.casefold, self.row[side])) for side in ("right", "wrong"))
-        if first in ("yes", "no"):
+        if first in right or first in wrong:
             return first in right
         return any(one in text for one in right) and not any(one in text for one in wrong)
 
@@ -107,8 +115,11 @@ class PeopleLabels:
         return EvidenceLabel(claim=claim.number, document=document.number, label=Label(label))
 
 
-def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """Return a scripted model that splits answers, reads, compares and weighs correctly."""
+def scripted(asking: Sequence[Case], *, embedded: bool = False) -> ScriptedModel:
+    """Return a scripted model that splits answers, reads, compares and weighs correctly.
+
+    A small model is not asked to compare or weigh, and misreads documents that do not answer.
+    """
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -124,8 +135,10 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
         if name == "claim_question":
             return str(case.question)
         if name == "ask_document":
-            label = case.document_in(str(fields["document"]))["label"]
-            return case.says(label) if label in _SIDES else "The document does not say."
+            document = case.document_in(str(fields["document"]))
+            if embedded:
+                return _small_reading(case, document, str(fields["question"]))
+            return case.says(document["label"]) if document["label"] in _SIDES else SILENT
         if name == "relation":
             return _relations(case, str(fields["statements"]))
         if name == "weigh":
@@ -134,7 +147,19 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
             return case.says(case.right_label)
         return "The documents say so (Doc 1)."
 
-    return ScriptedModel(prompts=prompts, reply=reply)
+    kind = ScriptedSmallModel if embedded else ScriptedModel
+    return kind(prompts=prompts, reply=reply)
+
+
+def _small_reading(case: Case, document: Mapping[str, Any], question: str) -> str:
+    if (meaning := meaning_read(question, document["text"])) is not None:
+        return meaning
+    if document["label"] == "SUPPORTS":
+        return str(case.claim)
+    if document["label"] == "CONTRADICTS" and document["says"]:
+        reading = statement_with(case.claim, document["says"], case.question)
+        return reading or case.says(document["label"])
+    return misread(case.claim, case.question, document["text"])
 
 
 def _relations(case: Case, statements: str) -> str:
@@ -199,6 +224,7 @@ def _print_counts(title: str, verdicts: Sequence[tuple[Case, str, Step | None]])
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
 @click.option("--labels", type=click.Choice(["people", "small", "mean"]), default="people")
 @click.option("--model", help="A real model in place of the scripted one.")
+@click.option("--embedded", is_flag=True, help="Let the scripted model read like the embedded one.")
 @click.option("--cases", default=1000, help="Maximum number of cases, drawn with a fixed seed.")
 @click.option("--half", type=click.Choice(["first", "second", "both"]), default="both")
 @click.option(
@@ -208,7 +234,14 @@ def _print_counts(title: str, verdicts: Sequence[tuple[Case, str, Step | None]])
 )
 @click.option("--show", is_flag=True)
 def main(
-    file: Path, labels: str, model: str | None, cases: int, half: str, out: Path | None, show: bool
+    file: Path,
+    labels: str,
+    model: str | None,
+    embedded: bool,
+    cases: int,
+    half: str,
+    out: Path | None,
+    show: bool,
 ) -> None:
     """See the module."""
     halves = {"first": (0,), "second": (1,), "both": (0, 1)}[half]
@@ -218,7 +251,7 @@ def main(
         out.mkdir(parents=True, exist_ok=True)
     cache = None if out is None else ContentCache(out / "replies.sqlite")
     asking = list[Case]()
-    script = scripted(asking)
+    script = scripted(asking, embedded=embedded)
     labeler: Any = PeopleLabels(asking)
     if labels != "people":
         labeler = open_nli_by_claim(None if labels == "small" else "nli-mpnet")

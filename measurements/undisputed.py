@@ -1,9 +1,11 @@
 """Counts how many correct answers are made worse although their documents do not conflict.
 
 The cases are in ``undisputed.toml``. In some cases, documents state two facts about the same thing.
-In others, a document is about a different event, version, place or namesake. An encoder labels the
-pairs. The model is scripted and makes no errors, which is the best case for the loop. With
-``--model``, a real model replaces the scripted one.
+In others, a document is about a different event, version, place or namesake. In the rest, the
+answer states the first of two facts, and two of three documents state the second. An encoder labels
+the pairs. The model is scripted and makes no errors, which is the best case for the loop. With
+``--embedded``, it counts as embedded, and attributes the value of one fact to the other, as small
+models do. With ``--model``, a real model replaces the scripted one.
 
     python -m measurements.undisputed small
     python -m measurements.undisputed small --model local --cases 6
@@ -17,13 +19,16 @@ from typing import Any, NamedTuple
 import click
 
 from conflictscore import create_self_correcting_rag
+from conflictscore.answering.statements import telling_terms
 from conflictscore.labelers.nli.by_claim import open_nli_by_claim
 from conflictscore.prompts import PromptSet
 from conflictscore.storage.cache import ContentCache
 from measurements.scripted_model import NotedPrompts, ScriptedModel
+from measurements.small_reader import SILENT, ScriptedSmallModel, meaning_read, statement_with
 
 LABELERS = {"small": None, "mean": "nli-mpnet"}
 _OWN_QUESTION = "OWN"
+_TWO = "two facts"
 
 
 class Case(NamedTuple):
@@ -31,43 +36,64 @@ class Case(NamedTuple):
 
     Attributes:
         question: The question.
-        facts: Two facts; documents 0 and 1 state the first fact, document 2 the second.
+        facts: Two facts.
         documents: The texts of the documents.
-        is_told: Whether the answer also states the second fact.
+        stated: For each document, the index of the fact that it states.
+        kind: The kind of case. In a case with two facts, the answer states both.
     """
 
     question: str
     facts: tuple[str, str]
     documents: tuple[str, str, str]
-    is_told: bool
+    stated: tuple[int, int, int]
+    kind: str
 
     @property
     def answer(self) -> str:
         """The correct answer."""
-        return " ".join(self.facts if self.is_told else self.facts[:1])
+        return " ".join(self.facts if self.kind == _TWO else self.facts[:1])
 
     def told_by(self, prompt: str, asked: str) -> str:
         """Return a document's answer to a question, as an error-free reader gives it."""
-        shown = " ".join(prompt.split())
-        place = next(n for n, text in enumerate(self.documents) if text in shown)
+        fact = self.stated[self._place_in(prompt)]
         wanted = 1 if f"{_OWN_QUESTION} 1" in asked else 0
-        fact = 1 if place == 2 else 0
-        return self.facts[fact] if fact == wanted else "The document does not say."
+        return self.facts[fact] if fact == wanted else SILENT
+
+    def small_reading(self, prompt: str, asked: str) -> str:
+        """Return a document's answer to a question, as a small reader gives it."""
+        place = self._place_in(prompt)
+        if (meaning := meaning_read(asked, self.documents[place])) is not None:
+            return meaning
+        first, second = (len(telling_terms(asked) & telling_terms(fact)) for fact in self.facts)
+        wanted, fact = self.facts[second > first], self.facts[self.stated[place]]
+        return fact if fact == wanted else statement_with(wanted, fact, asked) or fact
+
+    def _place_in(self, prompt: str) -> int:
+        shown = " ".join(prompt.split())
+        return next(n for n, text in enumerate(self.documents) if text in shown)
 
 
 def read_cases() -> list[Case]:
     """Return the constructed cases."""
     text = Path(__file__).with_name("undisputed.toml").read_text("utf-8")
-    kinds = tomllib.loads(text)
-    return [
-        Case(question, (first, second), (a, b, c), is_told=kind == "two")
-        for kind in ("two", "other")
-        for question, first, second, a, b, c in kinds[kind]
+    rows = tomllib.loads(text)
+    cases = [
+        Case(question, (first, second), (a, b, c), (0, 0, 1), kind)
+        for kind, key in ((_TWO, "two"), ("other event", "other"))
+        for question, first, second, a, b, c in rows[key]
     ]
+    outnumbered = [
+        Case(question, (first, second), (a, second, c), (0, 1, 1), "outnumbered fact")
+        for question, first, second, a, _, c in rows["two"]
+    ]
+    return [*cases, *outnumbered]
 
 
-def scripted(asking: Sequence[Case]) -> ScriptedModel:
-    """Return a scripted model that makes no errors; it replies about the last of the cases."""
+def scripted(asking: Sequence[Case], *, embedded: bool = False) -> ScriptedModel:
+    """Return a scripted model that replies about the last of the cases.
+
+    It makes no errors, unless it is to read like a small model.
+    """
     prompts = NotedPrompts(PromptSet.load())
 
     def reply(name: str, fields: Mapping[str, Any]) -> str:
@@ -83,6 +109,8 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
             return "\n".join(["Claims:", *lines])
         if name == "claim_question":
             return f"{_OWN_QUESTION} {int(case.facts[1] in str(fields['claim']))}?"
+        if name == "ask_document" and embedded:
+            return case.small_reading(str(fields["document"]), str(fields["question"]))
         if name == "ask_document":
             return case.told_by(str(fields["document"]), str(fields["question"]))
         if name == "relation":
@@ -98,24 +126,28 @@ def scripted(asking: Sequence[Case]) -> ScriptedModel:
             return "SIDE: NEITHER\nGROUND: NUMBER\nREASON: Nothing."
         return str(fields.get("passage", "The documents say so (Doc 1)."))
 
-    return ScriptedModel(prompts=prompts, reply=reply)
+    kind = ScriptedSmallModel if embedded else ScriptedModel
+    return kind(prompts=prompts, reply=reply)
 
 
 @click.command(help=__doc__)
 @click.argument("labels", type=click.Choice([*LABELERS]))
 @click.option("--model", help="A real model in place of the scripted one.")
+@click.option("--embedded", is_flag=True, help="Let the scripted model read like the embedded one.")
 @click.option("--cases", default=1000, help="Maximum number of cases of each kind.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A folder in which to cache replies and labels."
 )
 @click.option("--show", is_flag=True, help="Print every second look.")
-def main(labels: str, model: str | None, cases: int, out: Path | None, show: bool) -> None:
+def main(
+    labels: str, model: str | None, embedded: bool, cases: int, out: Path | None, show: bool
+) -> None:
     """See the module."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
     cache = None if out is None else ContentCache(out / "replies.sqlite")
     asking, chosen = list[Case](), read_cases()
-    script = scripted(asking)
+    script = scripted(asking, embedded=embedded)
     graph = create_self_correcting_rag(
         model or script,
         labeler=open_nli_by_claim(LABELERS[labels]),
@@ -123,8 +155,8 @@ def main(labels: str, model: str | None, cases: int, out: Path | None, show: boo
         cache=cache or False,
         context_window=None if model else 128_000,
     )
-    for is_told in (True, False):
-        some = [case for case in chosen if case.is_told is is_told][:cases]
+    for kind in dict.fromkeys(case.kind for case in chosen):
+        some = [case for case in chosen if case.kind == kind][:cases]
         disputed = claims = worse = calls = 0
         for case in some:
             asking.append(case)
@@ -145,7 +177,6 @@ def main(labels: str, model: str | None, cases: int, out: Path | None, show: boo
                 for change in state["changes"]:
                     for look in change["looks"]:
                         click.echo(f"    {look['outcome']}: {look['why']}")
-        kind = "two facts" if is_told else "other event"
         click.echo(
             f"{kind}: {len(some)} answers, {disputed} of {claims} claims labelled as disputed,"
             f" {worse} answers made worse, {calls} calls"

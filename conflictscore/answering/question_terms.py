@@ -37,44 +37,50 @@ _KINDS_OF_ANSWER = frozenset(
     ).split()
 )
 """Stems of the words in a question that an answer need not repeat."""
-# Irregular verbs that are common in reports of events and states. Other irregular verbs are
-# compared in their written form.
+# Irregular verbs that are common in reports of events and states. Nouns and adjectives of the same
+# family are included, since records name facts by nouns ("Place of birth", "Height"). Other
+# irregular words are compared in their written form.
 _IRREGULAR = {
     form[:STEM]: base[:STEM]
     for base, *forms in (
         verb.split(" ")
         for verb in (
+            "bear bore born birth",
             "become became",
             "begin began begun",
             "break broke broken",
             "bring brought",
             "build built",
             "buy bought",
-            "choose chose chosen",
+            "choose chose chosen choice",
             "come came",
+            "deep depth",
+            "die died dead death",
             "draw drew drawn",
             "fall fell fallen",
             "fight fought",
             "find found",
-            "fly flew flown",
+            "fly flew flown flight",
             "get got",
             "give gave given",
             "go went gone",
-            "grow grew grown",
+            "grow grew grown growth",
+            "high height",
             "hold held",
             "keep kept",
             "know knew known",
             "lead led",
             "leave left",
             "light lit",
-            "lose lost",
+            "lose lost loss",
             "make made",
+            "marry married marriage",
             "meet met",
             "pay paid",
             "rise rose risen",
             "run ran",
             "say said",
-            "sell sold",
+            "sell sold sale",
             "send sent",
             "shoot shot",
             "sing sang sung",
@@ -85,6 +91,8 @@ _IRREGULAR = {
             "strike struck",
             "take took taken",
             "teach taught",
+            "weigh weight heavy",
+            "wide width",
             "win won",
             "write wrote written",
         )

@@ -192,3 +192,29 @@ def test_a_quantity_of_another_scale_is_of_another_fact(
     claim: str, rival: str, is_out: bool
 ) -> None:
     assert is_out_of_scale(rival, claim, "What is known about Osk?") == is_out
+
+
+@pytest.mark.parametrize(
+    ("question", "claim", "record", "other"),
+    [
+        (
+            "Where was the boxer Tom Reyes born?",
+            "Tom Reyes was born in Tucson.",
+            "Reyes, Tom. Place of birth: Yuma.",
+            "Reyes, Tom. Place of death: Yuma.",
+        ),
+        (
+            "How high is the Corrie Dam?",
+            "The Corrie Dam is 64 metres high.",
+            "Corrie Dam. Height: 71 m.",
+            "Corrie Dam. Width: 71 m.",
+        ),
+    ],
+)
+def test_a_record_may_name_a_fact_by_a_noun(
+    question: str, claim: str, record: str, other: str
+) -> None:
+    of_the_fact, of_another = documents_with(record, other)
+
+    assert tells_own_fact(of_the_fact, question, question, claim, [])
+    assert not tells_own_fact(of_another, question, question, claim, [])
