@@ -27,6 +27,7 @@ from conflictscore.threads import usable_cores
 
 _SHIPPED = Path(__file__).parent / "minilm"
 _FILES = ("model.onnx", "tokenizer.json", "config.json")
+_RECORDS = frozenset((".sha256", ".json"))  # endings of files that record digests of others
 _NAMES = {
     "entailment": Label.SUPPORTS,
     "supports": Label.SUPPORTS,
@@ -99,9 +100,13 @@ def _read_config(path: Path) -> tuple[tuple[Label, ...], int]:
 
 
 def _digest(path: Path) -> str:
-    """Return a digest of a model's files, including a separate file of weights if there is one."""
+    """Return a digest of a model's files, including a separate file of weights if there is one.
+
+    Files that record digests of these files are left out, since they are written later.
+    """
     digest = hashlib.sha256()
-    for file in sorted({*path.glob("model.onnx*"), *(path / name for name in _FILES)}):
+    parts = {file for file in path.glob("model.onnx*") if file.suffix not in _RECORDS}
+    for file in sorted({*parts, *(path / name for name in _FILES)}):
         digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
         with file.open("rb") as content:
             while chunk := content.read(_CHUNK):

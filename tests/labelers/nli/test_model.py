@@ -114,6 +114,14 @@ class TestFits:
         again = NliModel(make_nli_model(tmp_path / "again"))
         assert again.sha256 == model.sha256
 
+    def test_recorded_digests_are_no_part_of_a_model(self, tmp_path: Path, model: NliModel) -> None:
+        """A calibration for the model must stay valid when its files have been checked."""
+        folder = make_nli_model(tmp_path)
+        for name in ("model.onnx.data.sha256", "model.onnx.data.checked.json"):
+            (folder / name).write_text("{}")
+
+        assert NliModel(folder).sha256 == model.sha256
+
 
 class TestDoesNotFit:
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
