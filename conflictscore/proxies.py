@@ -11,9 +11,7 @@ import httpx2
 
 from conflictscore.errors import ConfigurationError, install_hint
 
-PROXY_ADVICE = (
-    "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host into NO_PROXY"
-)
+PROXY_ADVICE = "check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or put the endpoint's host in NO_PROXY"
 """Advice for a user whose proxy does not work."""
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _FORM = "http://HOST:PORT, or https, socks5 or socks5h instead of http"
@@ -97,7 +95,7 @@ def require_socks(proxy: str | None) -> None:
     if is_socks(proxy) and find_spec("socksio") is None:
         raise ConfigurationError(
             "the environment names a SOCKS proxy (ALL_PROXY, HTTP_PROXY or HTTPS_PROXY), which"
-            f" needs a package: {install_hint('socks')}; or put the endpoint's host into NO_PROXY"
+            f" needs a package: {install_hint('socks')}; or put the endpoint's host in NO_PROXY"
         )
 
 

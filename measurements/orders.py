@@ -77,7 +77,7 @@ _HONEST = ("The harbour is closed in winter.", "The museum has a garden with a p
 
 
 async def _labels(judge: Labeler, texts: Sequence[str], document: str, *, together: bool) -> Label:
-    """Return the first claim's label. If ``together`` is True, all claims share a call."""
+    """Return the first claim's label. If ``together`` is True, all claims are sent in one call."""
     claims = [Claim(number=number, text=text) for number, text in enumerate(texts, 1)]
     shown = [Document(number=1, text=document)]
 

@@ -268,8 +268,7 @@ SETS = {
 
 
 Table = Mapping[Label, tuple[int, int, int]]
-"""Maps each label that people gave to the numbers of SUPPORTS, CONTRADICTS and IRRELEVANT that a
-labeler gave in these cases."""
+"""For each label by people: how often a labeler gave SUPPORTS, CONTRADICTS and IRRELEVANT."""
 
 TABLES: dict[str, Table] = {
     "nli": dict(zip(_LABELS, ((25, 3, 22), (13, 16, 21), (1, 3, 46)), strict=True)),

@@ -18,7 +18,7 @@ output shows for each reader:
 - seconds of processor time for all files
 
 Only files with visible words are compared, and only tables whose first row is as wide as the
-others. A file that a reader refuses counts as one without any of its words. Libraries that are not
+others. A file that a reader refuses counts as read without any of its words. Libraries that are not
 installed are left out, as are formats that a library does not read.
 """
 

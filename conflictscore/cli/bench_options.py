@@ -115,7 +115,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         help="Run the benchmark N times, with seeds S, S+1 and so on, and pool the runs as "
         "one study. All runs use the same questions and documents, but each samples its "
         "own answers and verdicts. Each run has its own folder inside --out. Calls that "
-        "runs share are paid for once.",
+        "runs share are paid for only once.",
     )
     yield click.option(
         "--temperature",

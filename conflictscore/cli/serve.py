@@ -156,7 +156,7 @@ Then, with any OpenAI client:
     default="pass_through",
     show_default=True,
     help="The reply if an answer could not be checked. pass_through: the answer alone. "
-    "annotate: the answer with a note. refuse: an error, as with --require partly.",
+    "annotate: the answer with a note. refuse: an error, as with the option --require partly.",
 )
 @click.option(
     "--require",
@@ -198,8 +198,8 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="How many requests are served at the same time. As many requests may wait; further "
-    "requests get HTTP 429. If there are several keys, each can use at most half of these "
+    help="How many requests are served at the same time. The same number of requests can wait; "
+    "further requests get HTTP 429. If there are several keys, each can use at most half of these "
     "slots.",
 )
 @click.option(

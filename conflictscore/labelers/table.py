@@ -154,7 +154,7 @@ class _TimeLimit:
 def _may_be_disputed(labels: Mapping[Label, int]) -> bool:
     """Return whether a claim has evidence on both sides, or two documents against it.
 
-    ``labels`` is the number of the claim's labels of each kind.
+    ``labels`` counts the claim's labels of each kind.
     """
     against = labels[Label.CONTRADICTS]
     return against > 1 or (against == 1 and labels[Label.SUPPORTS] > 0)

@@ -103,7 +103,7 @@ class ChatQuestion:
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """Gaps for the tool results since the question: results that only the model read."""
+        """The tool results since the question that only the model read, with a gap for each."""
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}

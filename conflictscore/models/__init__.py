@@ -9,5 +9,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 LOCAL_ENDPOINT = "local"
-"""The endpoint in the records of all local models. The real address changes whenever the model's
-server starts."""
+"""The endpoint that is recorded for every local model.
+
+The real address changes whenever the model's server starts.
+"""

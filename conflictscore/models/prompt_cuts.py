@@ -25,7 +25,7 @@ at least twice as many tokens as it read of this prompt, its window has room for
 prompt was not cut.
 """
 _SHARE = 0.5
-"""A prompt was cut if the server read less than this share of its tokens. Only Latin text is
+"""A prompt counts as cut if the server read less than this share of its tokens. Only Latin text is
 compared in this way, since text in other scripts has fewer characters for each token. For Latin
 text, the counts of different tokenizers differ by less than this factor."""
 _SAME_SHARE = 0.9

@@ -233,7 +233,7 @@ class RtfRows:
         self._part.cells.append(" ".join(self._part.line().split()))
 
     def end_row(self) -> None:
-        """End a row, whose cells were defined before it."""
+        """End a row; the file defines a row's cells before their texts."""
         defined = [*self._defined, *[("", 0)] * len(self._part.cells)]
         self._part.rows.append(
             [RtfCell(text, *defined[place]) for place, text in enumerate(self._part.cells)]

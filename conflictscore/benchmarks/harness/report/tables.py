@@ -256,7 +256,7 @@ def other_choices(question_results: Sequence[QuestionResult]) -> list[Card]:
             "Second looks that a different choice of claim would change (--reconsider)",
             ("choice of claim", "different claim", "of", "%"),
             rows,
-            "0: the choice of this run, or one that selects the same claims in this run",
+            "A choice with 0 is the one that this run used, or it selects the same claims.",
         )
     ]
 
