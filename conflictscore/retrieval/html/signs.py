@@ -20,9 +20,10 @@ from conflictscore.retrieval.html.mathml import linear
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
+# A letter or digit. A picture's name without any is a sign, such as an emoji.
 _LETTER = re.compile(r"[^\W_]")
 # Classes of pictures that stand for emoji.
-_EMOJI_CLASS = re.compile(r"emoji|smil|emoticon|twemoji|icon", re.IGNORECASE)
+_EMOJI_CLASS = re.compile(r"(?i:emoji|smil|emoticon)|(?<![A-Za-z])[Ii]con|(?<=[a-z])Icon")
 # Classes of pictures of formulas, whose alternative text is TeX.
 _TEX_CLASS = re.compile(r"\b(?:tex|latex|math|mwe-math)", re.IGNORECASE)
 # The size command that Wikipedia puts around the TeX source of a formula.
@@ -30,21 +31,9 @@ _TEX_STYLE = re.compile(r"^\{\\(?:display|text|script)style\s(.*)\}$", re.DOTALL
 # Types of inputs that show their value as text. Inputs for files and passwords, hidden inputs and
 # sliders do not.
 _SHOWN_VALUE = (
-    "submit",
-    "button",
-    "reset",
-    "text",
-    "number",
-    "date",
-    "time",
-    "datetime-local",
-    "month",
-    "week",
-    "email",
-    "tel",
-    "url",
-    "search",
-)
+    "submit", "button", "reset", "text", "number", "date", "time", "datetime-local", "month",
+    "week", "email", "tel", "url", "search",
+)  # fmt: skip
 _DRAWN_OTHERWISE = {
     "video": "video",
     "audio": "sound",
@@ -54,10 +43,27 @@ _DRAWN_OTHERWISE = {
     "embed": "embedded object",
 }
 # Endings of ordinal numbers in several languages, and trademark signs.
-_ORDINAL = re.compile(r"(?:st|nd|rd|th|e|er|re|ère|ème|o|a|os|as|TM|SM|®)$")
-# Footnote marks, such as "3", "[a]" and "†".
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|ère|ème|os|as|TM|SM|®)$")
+# Texts after which a raised "e", "o" or "a" ends an ordinal number (1a, XIXe, no). After any other
+# text, the letter is a note or an exponent.
+_BEFORE_ENDING = {
+    "e": re.compile(r"(?:(?<![\d.,])\d{1,4}|\b[IVXLCDM]{1,12})$"),
+    "o": re.compile(r"(?:(?<![\d.,])\d{1,4}\.?|\b(?:[IVX]{1,12}|[Nn]))$"),
+    "a": re.compile(r"(?:(?<![\d.,])\d{1,4}\.?|\b[IVX]{1,12})$"),
+}
+# Footnote marks, such as "3, 4", "[a]" and "†". A bare number may be an exponent instead.
 _NOTE = re.compile(r"\[?[\d*†‡§,\s]{1,20}\]?|\[?[a-z]{1,3}\]|[*†‡§]+")
-_RAISED_TAG = re.compile(r"<(sup|sub)\b[^<>]{0,200}>([^<>]{0,40})</\1>", re.IGNORECASE)
+# A raised text, perhaps with other elements in it. The quantifiers are possessive, so that hostile
+# text takes linear time.
+_RAISED_TAG = re.compile(
+    r"<(sup|sub)\b[^<>]{0,200}>"
+    r"([^<>]{0,40}+(?:<(?!/?su[bp]\b)[^<>]{0,200}>[^<>]{0,40}+){0,4}+)</\1>",
+    re.IGNORECASE,
+)
+_TAG = re.compile(r"<[^<>]{0,200}>")
+_LINK = re.compile(r"<a\b[^<>]{0,190}\bhref\b", re.IGNORECASE)
+# A link to a note, at the end of a text: <a href="#fn1">.
+_NOTE_LINK = re.compile(r"<a\b[^<>]{0,190}\bhref=[^<>\s]{0,190}#[^<>]{0,190}>$", re.IGNORECASE)
 _FIGURE_DEPTH = 3
 """Maximum number of elements between a picture and its figure."""
 _UNREAD_TAG = re.compile(r"<(del|s|strike|rt|rp)\b[^<>]{0,200}>[^<>]{0,400}</\1>", re.IGNORECASE)
@@ -74,10 +80,13 @@ _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 # The cents of a price, perhaps with their separator: ".99", "99*".
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
 # Classes of elements that contain the cents of a price.
+# A 10 and a raised number after it, which may be a power of ten: 10<sup>12</sup> USD.
+_TEN, _EXPONENT = re.compile(r"(?<![\d.,'])10$"), re.compile(r"1\d")
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # In characters on each side of an element; a price is shorter.
-# At most this many elements of each kind are replaced on a page, to limit the time. Further icons
-# are not read; only a hostile page has as many.
+# At most this many elements of each kind are compared with the text around them, since each
+# comparison takes longer on a longer page. Further icons are not read; only a hostile page has as
+# many.
 _MOST_ELEMENTS = 5_000
 
 
@@ -108,7 +117,7 @@ def _put_tex(script: "LexborNode") -> None:
     drawing = script.prev
     if drawing is not None and "MathJax" in (drawing.attributes.get("class") or ""):
         drawing.replace_with(_tex(script.text()))
-    elif drawing is None or not (drawing.text() or "").strip():
+    else:  # a page whose formulas only a script draws
         script.insert_before(_tex(script.text()))
 
 
@@ -123,19 +132,27 @@ def put_signs_into_words(body: "LexborNode") -> int:
 
     Returns the number of placeholders.
     """
-    for node in body.css("input,textarea,select,progress,meter"):
+    for node in body.css("input,select,progress,meter"):
         _put_control(node)
-    for node in body.css("svg")[:_MOST_ELEMENTS]:
-        put_drawing(node)
+    # groups come before their icons: the name of five stars may be "4 of 5"
     for node in body.css("[role=img][aria-label]:not(img,svg)")[:_MOST_ELEMENTS]:
         _name_group(node)
+    for node in body.css("svg")[:_MOST_ELEMENTS]:
+        put_drawing(node)
     # these elements are frequent, and few of them are icons, so more are examined
     for node in body.css("i,span,em,b,a,div,td")[: 10 * _MOST_ELEMENTS]:
         if _may_be_icon(node):
             put_icon(node)
     _quote(body)
+    # after the icons, some of which are read only at the beginning of a list item
     number_lists(body)
-    pictures = sum(map(_put_picture, body.css("img"))) + _mark_embedded(body)
+    # an embedded object may contain a picture that a browser shows only in its place
+    pictures = _mark_embedded(body)
+    # all cells are examined before the first picture in them is replaced with words
+    in_cells = body.css("td img[alt],th img[alt]")[:_MOST_ELEMENTS]
+    values = {node.mem_id for node in in_cells if _is_value(node)}
+    for node in body.css("img"):
+        pictures += _put_picture(node, is_value=node.mem_id in values)
     # ``styled.py`` has marked the elements that only a style raises or lowers
     for node in body.css("sup,sub,[data-shifted]"):
         node.replace_with(_raised(node))
@@ -156,18 +173,31 @@ def _may_be_icon(node: "LexborNode") -> bool:
 
 def _name_group(node: "LexborNode") -> None:
     """Replace a group of icons, such as five stars, with the group's name."""
-    is_group = node.child is not None and node.css_first("img,svg,canvas,video,object") is None
+    # pictures and the words of drawings are read on their own
+    seen = node.css_first("img,canvas,video,object,svg text")
     name = " ".join((node.attributes.get("aria-label") or "").split())[:LONGEST_NAME]
-    if is_group and name and not node.text().strip():
+    if node.child is None or seen is not None or not name:
+        return
+    # the text in a drawing without words is its title
+    titles = "".join(drawing.text() for drawing in node.css("svg:not(svg svg)"))
+    if "".join(node.text().split()) == "".join(titles.split()):
         node.insert_before(f" {name} ")
         node.decompose()
 
 
 def marked_inline(text: str) -> str:
     """Mark superscripts (^) and subscripts (_) in HTML; drop struck-out text and pronunciations."""
-    return _RAISED_TAG.sub(
-        lambda m: _shifted(m[1].lower(), m[2].strip()), _UNREAD_TAG.sub("", text)
-    )
+    return _RAISED_TAG.sub(_marked, _UNREAD_TAG.sub("", text))
+
+
+def _marked(raised: re.Match[str]) -> str:
+    """Return a superscript or subscript in HTML as a note number, or after "^" or "_"."""
+    text = " ".join(_TAG.sub("", raised[2]).split())
+    before = raised.string[max(0, raised.start() - 10 * _NEARBY) : raised.start()]
+    is_linked = _NOTE_LINK.search(before) and raised.string.startswith("</a>", raised.end())
+    if is_linked or _LINK.search(raised[2]):
+        return _note(text)
+    return _shifted(raised[1].lower(), text, _TAG.sub("", before))
 
 
 def _quote(body: "LexborNode") -> None:
@@ -221,25 +251,30 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
     return f" {text[:LONGEST_NAME]} " if kind in _SHOWN_VALUE and text else ""
 
 
-def _put_picture(node: "LexborNode") -> int:
+def _is_value(node: "LexborNode") -> bool:
+    """Return whether pictures are all that a table's cell contains, such as a tick."""
+    parent = node.parent
+    return parent is not None and parent.tag in ("td", "th") and is_alone(node, parent)
+
+
+def _put_picture(node: "LexborNode", *, is_value: bool) -> int:
     """Replace a picture with its alternative text, if it stands for text, or with a placeholder.
 
     Returns the number of placeholders.
 
-    The placeholder contains the alternative text. A picture whose alternative text is empty is
-    decorative and is removed, unless it has a caption.
+    A picture stands for text if it is an icon or an emoji, or is the value of a table's cell
+    (``is_value``). The placeholder contains the alternative text. A picture whose alternative text
+    is empty is decorative and is removed, unless it has a caption.
     """
     attributes = node.attributes
     alternative = attributes.get("alt")
     words = " ".join((alternative or "").split())
     classes = attributes.get("class") or ""
-    parent = node.parent
-    # a picture alone in a table's cell is the value of the cell, such as a tick
-    sign = words and (not _LETTER.search(words) or _EMOJI_CLASS.search(classes))
-    if sign or (
-        words and parent is not None and parent.tag in ("td", "th") and is_alone(node, parent)
-    ):
+    if words and not _LETTER.search(words):
         node.replace_with(words)
+        return 0
+    if words and (is_value or _EMOJI_CLASS.search(classes)):
+        node.replace_with(f" {words} ")
         return 0
     if not words and _is_decorative(node):
         node.decompose()
@@ -253,7 +288,8 @@ def _is_decorative(node: "LexborNode") -> bool:
     attributes = node.attributes
     if _is_small(attributes.get("width")) or _is_small(attributes.get("height")):
         return True
-    return attributes.get("alt") == "" and not _has_caption(node)
+    # the parser returns None for an ``alt`` without a value, which means the same as an empty one
+    return "alt" in attributes and not attributes["alt"] and not _has_caption(node)
 
 
 def _has_caption(node: "LexborNode") -> bool:
@@ -282,24 +318,47 @@ def _raised(node: "LexborNode") -> str:
     """Return a raised or lowered element as cents, as a note number, or after "^" or "_"."""
     text = " ".join(node.text().split())
     tag = node.attributes.get("data-shifted") or node.tag or ""
+    if _is_note(node):  # before cents: a link to a note may follow a price
+        return _note(text)
     if tag == "sup" and (cents := _cents(node)):
         return cents
-    if node.css_first("a[href]") or "reference" in (node.attributes.get("class") or ""):
-        return f"[{text.strip('[]')}]" if text else ""
-    return _shifted(tag, text)
+    if node.css_first("a[href]"):
+        return _note(text)
+    before = _text_beside(node, forward=False) if text in _BEFORE_ENDING else ""
+    return _shifted(tag, text, before)
 
 
-def _shifted(tag: str, text: str) -> str:
+def _is_note(node: "LexborNode") -> bool:
+    """Return whether a raised element contains a link to a note, or is all that a link contains."""
+    if "reference" in (node.attributes.get("class") or "") or node.css_first("a[href*='#']"):
+        return True
+    link = node.parent if node.prev is None and node.next is None else None
+    return link is not None and link.tag == "a" and "#" in (link.attributes.get("href") or "")
+
+
+def _note(text: str) -> str:
+    return f"[{text.strip('[]')}]" if text else ""
+
+
+def _shifted(tag: str, text: str, before: str) -> str:
     """Write a superscript or subscript with "^" or "_" before it.
 
     Raised endings such as "th" are written without "^", and note numbers are put in brackets.
+    ``before`` is the text before the element.
     """
     # a lowered "e" or "o" is an index, as in m_e, not the ending of an ordinal number
-    if not text or (tag == "sup" and _ORDINAL.match(text)) or text[0] in _CURRENCY:
+    if not text or (tag == "sup" and _is_ending(text, before)) or text[0] in _CURRENCY:
         return text
     if tag == "sup" and not text.isdecimal() and _NOTE.fullmatch(text):
-        return f"[{text.strip('[]')}]"
+        return _note(text)
     return f"{'^' if tag == 'sup' else '_'}{text}"
+
+
+def _is_ending(text: str, before: str) -> bool:
+    """Return whether a raised text ends an ordinal number or is a trademark sign."""
+    if text in _BEFORE_ENDING:
+        return bool(_BEFORE_ENDING[text].search(before))
+    return bool(_ORDINAL.match(text))
 
 
 def _cents(node: "LexborNode") -> str:
@@ -308,6 +367,9 @@ def _cents(node: "LexborNode") -> str:
     if not cents:
         return ""
     before = _text_beside(node, forward=False)
+    is_power = _TEN.search(before) and _EXPONENT.fullmatch(cents[0])
+    if is_power and not _CENTS_CLASS.search(node.attributes.get("class") or ""):
+        return ""
     after = _text_beside(node, forward=True)
     is_price = _PRICE.search(before) or (_AMOUNT.search(before) and _PRICE_AFTER.match(after))
     point = "" if before.endswith((".", ",")) else "."
@@ -326,6 +388,7 @@ def _text_beside(node: "LexborNode", *, forward: bool) -> str:
             piece = "" if beside.is_comment_node else (beside.text() or "")
             text = text + piece if forward else piece + text
             beside = beside.next if forward else beside.prev
+        # the text outside such a block is on a different line
         if text.strip() or around.parent is None or around.parent.tag in ("p", "td", "div", "li"):
             break
         around = around.parent

@@ -358,6 +358,11 @@ def text_rules(sheets: str, wanted: re.Pattern[str]) -> Iterator[TextRule]:
     return (rule for _, rule in sorted(rules))
 
 
+def is_for_screens(condition: str) -> bool:
+    """Return whether a media query applies to an ordinary screen."""
+    return not _NARROW.search(condition) and bool(_MEDIA_OF_SCREENS.search(condition))
+
+
 def _blocks(sheets: str) -> Iterator[tuple[str, str]]:
     """Yield selectors with declarations, including those in ``@media`` blocks for screens."""
     css = _COMMENT.sub("", sheets[:_MOST_CHARACTERS])
@@ -371,8 +376,7 @@ def _blocks(sheets: str) -> Iterator[tuple[str, str]]:
         if head.startswith("@"):
             media = head.startswith(("@media", "@supports", "@layer"))
             condition = head.partition(" ")[2]
-            skips = not media or bool(_NARROW.search(condition))
-            skipped_depth.append(skips or not _MEDIA_OF_SCREENS.search(condition))
+            skipped_depth.append(not media or not is_for_screens(condition))
             place = opening + 1
             continue
         closing = css.find("}", opening)

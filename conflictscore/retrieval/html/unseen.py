@@ -3,7 +3,12 @@
 import re
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.html.style_sheets import Sheets, hidden_by_style, white_on_white
+from conflictscore.retrieval.html.style_sheets import (
+    Sheets,
+    hidden_by_style,
+    is_for_screens,
+    white_on_white,
+)
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -23,15 +28,20 @@ _FOR_SCREEN_READERS = (
 """Classes whose text a browser does not draw; screen readers read it aloud in place of an icon."""
 # If these elements have "aria-hidden", they are usually dialogs and menus. Other elements with
 # this attribute hold ordinary words and symbols.
-_HIDDEN_BLOCK = "div,section,aside,dialog,form,ul,ol,table,article,header,footer,menu"
+_HIDDEN_BLOCK = "div,section,aside,nav,dialog,form,ul,ol,table,article,header,footer,menu"
 # Elements that may be icons.
 _SIGNS_FOR_EYES = "svg,img,i,[class*=icon],[role=img]"
 # Classes that several style libraries use to hide an element. The style sheets of these libraries
 # are not loaded.
 _HIDDEN_BY_CLASS = ".hidden,.d-none,.is-hidden,.display-none,.uk-hidden"
-_SHOWN_SOMEWHERE = re.compile(r"\bd-\w{2,3}-\w|\b\w{2,9}:\w|js-|-toggle")
-"""Matches classes of Bootstrap and Tailwind that show an element again on wide screens, and classes
-set by scripts."""
+_SHOWN_SOMEWHERE = re.compile(
+    r"\bd-\w{2,3}-\w|js-|-toggle"
+    r"|(?<!\bprint)(?<!\bdark):!?(?:inline(?:-(?:block|flex|grid|table))?|block|flex|grid|contents"
+    r"|flow-root|list-item|table(?:-(?!auto|fixed)[a-z-]{1,20})?)(?![\w-])"
+)
+"""Matches classes of Bootstrap and Tailwind that show an element again, for example on wide
+screens, and classes set by scripts. Other variants of Tailwind, such as ``dark:bg-gray-700``, leave
+the element hidden."""
 _LETTER = re.compile(r"[^\W_]")
 # A text longer than this many characters is not just the label of an icon. Chosen by hand.
 _SHORT_NAME = 60
@@ -47,7 +57,11 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     removed, since they are closed dialogs and menus. Single words and symbols with ``aria-hidden``
     are kept, since they are visible.
     """
-    text = "\n".join(style.text() for style in page.css("style"))
+    text = "\n".join(
+        style.text()
+        for style in page.css("style")
+        if is_for_screens(style.attributes.get("media") or "")
+    )
     sheets = Sheets(text, len(body.css("*")))
     for node in body.css("style"):
         node.decompose()

@@ -81,6 +81,15 @@ def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetc
         "Vik 1932",
         "Poe 1940",
     ]
+    variants = (
+        "<head><link rel=stylesheet href=a.css></head><p class='hidden dark:bg-gray-700'>1950</p>"
+        "<p class='hidden print:block'>1951</p><p class='hidden md:inline-flex'>1932</p>"
+    )
+    assert whole_text(variants).text == "1932"
+    printed = (
+        "<style media=print>p{display:none}</style><style media=screen>b{display:none}</style>"
+    )
+    assert whole_text(f"{printed}<p>1932 <b>1950</b></p>").text == "1932"
     white = "<style>.w{color:white}</style><p class=w>1950</p><p>1932</p>"
     assert whole_text(white).text == "1932"
     on_white = "<style>body{background:#FFF}</style><p style='color:#fff'>1950</p><p>1932</p>"
@@ -108,8 +117,53 @@ def test_a_group_of_icons_is_read_as_its_name() -> None:
     stars = "<i class='star full'></i>" * 5
     html = f"<p>Rated <span role=img aria-label='4 of 5 stars'>{stars}</span> by Vik</p>"
     assert whole_text(html).text == "Rated 4 of 5 stars by Vik"
+    drawn = "<svg class=star><title>star</title></svg>" * 5
+    html = f"<p>Rated <span role=img aria-label='4 of 5 stars'>{drawn}</span> by Vik</p>"
+    assert whole_text(html).text == "Rated 4 of 5 stars by Vik"
+    words = "<p><span role=img aria-label=Sales><svg><text>1932</text></svg></span></p>"
+    assert whole_text(words).text == "1932"
     seen = "<p>Rated <span role=img aria-label='four'>★★★★☆</span></p>"
     assert whole_text(seen).text == "Rated ★★★★☆"
+
+
+def test_a_formula_that_only_a_script_draws_is_read_after_words() -> None:
+    html = "<p>It grows by <script type='math/tex'>10^6</script> a year.</p>"
+    assert whole_text(html).text == "It grows by 10^6 a year."
+
+
+def test_pictures_with_names_are_words_of_their_own() -> None:
+    html = "<table><tr><td><img src=a alt=Gold><img src=b alt=Silver><td>1932</table>"
+    whole = whole_text(html)
+    assert (whole.text, whole.pictures) == ("Gold Silver | 1932", 0)
+    icon = "<p><img class=icon alt=Email>info@vik.test <img class=lexicon alt=Word></p>"
+    whole = whole_text(icon)
+    assert (whole.text, whole.pictures) == ("Email info@vik.test [image: Word]", 1)
+
+
+def test_a_picture_without_a_name_or_in_place_of_an_object_leaves_no_second_mark() -> None:
+    whole = whole_text("<p>Lit <img src=a alt> in 1932</p>")
+    assert (whole.text, whole.pictures) == ("Lit in 1932", 0)
+    whole = whole_text("<p>Lit <object data=c.svg><img src=c alt=Chart></object></p>")
+    assert (whole.text, whole.pictures) == ("Lit [embedded object]", 1)
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        ("$500<sup><a href='#n12'>12</a></sup>", "$500[12]"),
+        ("$4<sup><a href='/buy'>99</a></sup>", "$4.99"),
+        ("10<sup>12</sup> USD", "10^12 USD"),
+        ("$10<sup>12</sup>", "$10^12"),
+        ("$10<sup>99</sup>, $110<sup>12</sup>", "$10.99, $110.12"),
+        ("$10<sup class=cents>12</sup>, $10<sup>.12</sup>", "$10.12, $10.12"),
+        ("Poe<sup>a</sup> 12.3<sup>a</sup> 1,200<sup>a</sup>", "Poe^a 12.3^a 1,200^a"),
+        ("1<sup>a</sup> 12<sup>e</sup> M<sup>e</sup> N<sup>o</sup>", "1a 12e Me No"),
+        ("lit<a href='#fn1'><sup>1</sup></a>", "lit[1]"),
+        ("lit <a href='#fn1'>10<sup>6</sup></a>", "lit 10^6"),
+    ],
+)
+def test_notes_cents_powers_and_endings_are_told_apart(raised: str, text: str) -> None:
+    assert whole_text(f"<p>{raised}</p>").text == text
 
 
 def test_a_snippet_keeps_its_raised_digits_apart() -> None:
@@ -117,6 +171,15 @@ def test_a_snippet_keeps_its_raised_digits_apart() -> None:
         "10^6 in H_2O, 1932[4]"
     )
     assert marked_inline("<ruby>漢<rp>(</rp><rt>kan</rt></ruby>字") == "<ruby>漢</ruby>字"
+    assert marked_inline("10<sup><b>6</b></sup>, 1<b>0</b><sup>-<i>3</i></sup>") == (
+        "10^6, 1<b>0</b>^-3"
+    )
+    linked = "1874<sup><a href='#n'>2</a></sup>, 1932<a href='#n'><sup>3</sup></a>"
+    assert marked_inline(linked) == "1874[2], 1932<a href='#n'>[3]</a>"
+    assert marked_inline("1<sup>a</sup>, <b>XIX</b><sup>e</sup>, Poe<sup>a</sup>") == (
+        "1a, <b>XIX</b>e, Poe^a"
+    )
+    assert marked_inline("<sup>a<b>" * 20_000) == "<sup>a<b>" * 20_000
 
 
 @pytest.mark.parametrize(
