@@ -79,6 +79,7 @@ def _encode(encoded: bytes) -> list[int] | None:
 
 @cache
 def _vocabulary() -> _Vocabulary | None:
+    # Both count special tokens in a text as ordinary text, since a document may contain them.
     if _is_cached():
         import tiktoken
 

@@ -47,7 +47,7 @@ class PaperFigures:
     """The location of the figures in the paper, for use in a caption."""
     model: str
     questions: int
-    """The number of questions on which every measure is based."""
+    """The number of questions asked; ``note`` says which measures are based on fewer of them."""
     measures: Mapping[str, Mapping[str, float]]
     """The figures, by method and then measure, in [0, 1]."""
     transitions: PaperTransitions | None = None
@@ -60,7 +60,8 @@ class PaperFigures:
     """Pairs of a model's name and its accuracy in naming the conflict type, in [0, 1]."""
     types_source: str = ""
     smaller: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
-    """The figures for other answering models, by model name, each structured like ``measures``."""
+    """The figures for other, smaller answering models, by model name, each structured like
+    ``measures``."""
     tables: tuple[Card, ...] = ()
     """Tables of published figures that cannot be compared cell by cell with those of a run."""
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _LOCAL_CLAIMS, _REMOTE_CLAIMS = 1, 4
 """How many claims are judged at the same time: on this machine, and at an endpoint.
 
-A labeler on this machine gains nothing from parallel calls.
+A labeler on this machine gains nothing from parallel calls. The number for an endpoint was chosen
+by hand.
 """
 _FILE = click.Path(dir_okay=False)
 _EXAMPLES = """\b

@@ -26,11 +26,11 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     last = attempts[-1]
     if last.report is None or not last.report.disputed:
         raise ValueError("correct was reached without a disputed claim")
-    # JSON is always edited value by value, even in the paper's loop: a rewritten answer might no
-    # longer have the fields that the caller's program reads.
-    # In multiple choice, the answer is an option, so no part of it can be replaced.
-    anew = context.settings.regeneration == "paper" or state["options"]
-    write = write_anew if anew and not is_json(last.answer.text) else write_in_place
+    # In multiple choice, the answer is an option, so no part of it can be replaced, even if it is
+    # JSON. Other JSON is always edited value by value, even in the paper's loop: a rewritten answer
+    # might no longer have the fields that the caller's program reads.
+    as_paper = context.settings.regeneration == "paper" and not is_json(last.answer.text)
+    write = write_anew if state["options"] or as_paper else write_in_place
     new_version = await write(last, state, context, meter)
     update: dict[str, Any] = {
         "changes": with_changes(state, new_version.changes),

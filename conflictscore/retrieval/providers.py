@@ -32,8 +32,11 @@ class Provider:
 
     @property
     def needs(self) -> str:
-        """Return the required variables in words, such as ``"A and B or C"``; empty if none."""
-        return " and ".join(" or ".join(either) for either in self.variables)
+        """Return the required variables in words, such as ``"(A or B) and C"``; empty if none."""
+        choices = [" or ".join(either) for either in self.variables]
+        if len(choices) < 2:
+            return "".join(choices)
+        return " and ".join(f"({each})" if " or " in each else each for each in choices)
 
 
 PROVIDERS: Mapping[str, Provider] = {

@@ -120,6 +120,17 @@ def test_multiple_choice_scores_the_chosen_option_and_may_choose_again(
     assert (last["option"], last["cited"]) == (1, [2])
 
 
+def test_an_option_that_is_json_is_chosen_again_as_a_whole(model: ChatOpenAI, world: World) -> None:
+    world.answer = "(A)"
+    world.regenerated = "B\nJustification: The log was kept at the time (Docs 2, 9)."
+    options = ['["It was 1871."]', '["It was 1874."]']
+
+    state = paper_loop(model).invoke({**QUESTION, "options": options})
+
+    assert state["answer"] == '["It was 1874."]'
+    assert state["attempts"][-1]["answer"]["option"] == 1
+
+
 def test_a_choice_that_cannot_be_read_twice_leaves_the_first_answer_and_says_so(
     model: ChatOpenAI, world: World
 ) -> None:

@@ -93,11 +93,14 @@ def test_half_of_what_a_search_needs_does_not_make_it_the_default(
     assert configured_search() is None
 
 
+VERTEX = "(VERTEX_API_KEY or GOOGLE_API_KEY) and VERTEX_SERVING_CONFIG"
+
+
 def test_without_docs_and_keys_every_way_is_named() -> None:
     with pytest.raises(ConfigurationError) as caught:
         open_search()
     needed = [PROVIDERS[name].needs for name in DEFAULT_ORDER]
-    for word in ('docs="PATH"', "GOOGLE_API_KEY and GOOGLE_CSE_ID", *needed):
+    for word in ('docs="PATH"', "GOOGLE_API_KEY and GOOGLE_CSE_ID", VERTEX, *needed):
         assert word in str(caught.value)
 
 

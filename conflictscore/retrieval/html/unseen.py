@@ -57,12 +57,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     removed, since they are closed dialogs and menus. Single words and symbols with ``aria-hidden``
     are kept, since they are visible.
     """
-    text = "\n".join(
-        style.text()
-        for style in page.css("style")
-        if is_for_screens(style.attributes.get("media") or "")
-    )
-    sheets = Sheets(text, len(body.css("*")))
+    sheets = Sheets(_style_rules(page), len(body.css("*")))
     for node in body.css("style"):
         node.decompose()
     for node in body.css(_UNSEEN):
@@ -85,6 +80,12 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     if page.css_first("link[rel~=stylesheet]") is not None:
         _leave_out_by_class(body)
     return sheets
+
+
+def _style_rules(page: "LexborHTMLParser") -> str:
+    """Return the rules of a page's own style sheets for screens."""
+    styles = page.css("style")
+    return "\n".join(s.text() for s in styles if is_for_screens(s.attributes.get("media") or ""))
 
 
 def _leave_out_by_class(body: "LexborNode") -> None:

@@ -11,36 +11,34 @@ from xml.etree.ElementTree import Element  # used only to create elements
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 # The tokens of RTF: control words with a number, hexadecimal bytes, escaped characters, braces and
-# text.
+# text. Numbers have at most 32 bits, so ten digits.
 TOKEN = re.compile(
-    rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,9})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
+    rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,10})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
     rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|(?P<break>[\r\n]+)|(?P<text>[^\\{}\r\n]+)|\\",
-    re.DOTALL,
 )
 UNTOUCHED = 25
 """The state of a check box that nobody has changed."""
 MOST_GROUPS = 1_000
-"""Maximum depth of nested groups."""
+"""Maximum depth of nested groups; a hostile file may nest any number. Chosen by hand."""
 _NEAR = 20
 """Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
 # A table with more column edges than this is read as one without any; a hostile file may state any
-# number.
+# number. Chosen by hand.
 _MOST_COLUMNS = 200
+# A nested table is read as words of the cell that contains it.
 SIGNS = {
     "tab": "\t", "line": "\n", "lbr": "\n",
     "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
-ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": "", "\n": "\n", "\r": "\n"}
+ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": ""}
 SKIPPED = frozenset(
     (
         "stylesheet", "listtable", "listoverridetable", "rsidtbl", "pn",
-        "nonshppict", "shprslt", "objdata", "sn", "sv", "author", "operator", "company", "comment",
-        "doccomm", "category", "subject", "keywords", "creatim", "revtim", "printim", "buptim",
-        "filetbl", "xmlnstbl", "objclass", "objname", "bkmkstart", "bkmkend", "template", "xe",
-        "tc", "manager", "hlinkbase", "atnid", "atnauthor",
+        "nonshppict", "shprslt", "objdata", "sn", "sv", "filetbl", "xmlnstbl", "objclass",
+        "objname", "bkmkstart", "bkmkend", "template", "xe", "tc", "atnid", "atnauthor",
     )
 )  # fmt: skip
 STARRED = frozenset(
@@ -54,14 +52,17 @@ PARTS = {
     **dict.fromkeys(MARGINS, "margins"),
     "title": "title",
     "fonttbl": "font",
-    "info": "skipped info",
+    "info": "other properties",
 }
-"""Maps the first word of a group to the part of the document that the group contains."""
+"""Maps the first word of a group to the part of the document that the group contains.
+
+The other properties are not read, but the title among them is.
+"""
 SWITCHES = {
     "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",
 }  # fmt: skip
 """Maps the words that turn a setting on or off to the name of the setting."""
-_MOST_COLORS = 10_000  # a hostile file may define any number
+_MOST_COLORS = 10_000  # chosen by hand; a hostile file may define any number
 _BLACK = (0, 0, 0)
 # Encodings by the number of a font's character set (``fcharset``).
 CHARSETS = {
@@ -151,9 +152,14 @@ class RtfPart:
         self.rows, self.headers = [], 0
 
     def close_line(self) -> None:
-        """Finish the current line; if it has text, first add the table that precedes it."""
-        if text := self.line().strip():
+        """Finish the current line, and first add the table that precedes it.
+
+        An empty line in a cell ends no table; some programs do not mark the paragraphs of cells.
+        """
+        text = self.line().strip()
+        if text or not self.cells:
             self.close_table()
+        if text:
             self.lines.append(text)
 
 

@@ -2,6 +2,7 @@ import pytest
 
 from conflictscore.retrieval.html.article import extract
 from conflictscore.retrieval.html.signs import marked_inline
+from conflictscore.retrieval.html.tree import shown_page
 from conflictscore.retrieval.html.whole import whole_text
 from conflictscore.retrieval.pages.page import FetchedPage, UnreadableError
 
@@ -86,6 +87,8 @@ def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetc
         "<p class='hidden print:block'>1951</p><p class='hidden md:inline-flex'>1932</p>"
     )
     assert whole_text(variants).text == "1932"
+    menu = shown_page("<body><nav aria-hidden=true>1950</nav><p>1932</p></body>")
+    assert menu.tree.text().strip() == "1932"
     printed = (
         "<style media=print>p{display:none}</style><style media=screen>b{display:none}</style>"
     )

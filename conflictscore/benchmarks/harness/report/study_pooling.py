@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 
 from conflictscore.benchmarks.harness.figures import Interval
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
-from conflictscore.benchmarks.harness.methods.registry import BASELINE
+from conflictscore.benchmarks.harness.methods.registry import BASELINE, METHODS
 from conflictscore.benchmarks.harness.records import QuestionResult, scored_methods
 from conflictscore.benchmarks.harness.report.page.report_run import ReportRun
 from conflictscore.benchmarks.harness.statistics import (
@@ -262,7 +262,8 @@ def _results(runs: Iterable[ReportRun]) -> Iterator[QuestionResult]:
 
 def _methods(runs: Sequence[ReportRun]) -> list[str]:
     """Return the methods of all runs without repetitions, in the order of tables."""
-    return list(dict.fromkeys(m.method for run in runs for m in run.figures.methods))
+    names = {each.method for run in runs for each in run.figures.methods}
+    return [name for name in METHODS if name in names]
 
 
 def _paired_methods(runs: Sequence[ReportRun]) -> list[str]:
