@@ -20,9 +20,10 @@ _GIVEN = (
     r"(?:documents?|sources?|context|texts?|excerpts?|passages?|articles?|pages?)"
     r"(?: (?:provided|available|given|above|that|you|gave|me|i|have|here|unfortunately|also)){0,4}"
 )
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Repetitions are bounded, so that a search through a hostile text takes linear time. Most phrases
+# are in one group that begins with a word, so that a search passes over all other characters.
 _REFUSALS = re.compile(
-    r"\bi (?:really |honestly |also )?(?:do not|don[\u2019']?t) (?:really |actually )?know\b"
+    r"\b(?:\bi (?:really |honestly |also )?(?:do not|don[\u2019']?t) (?:really |actually )?know\b"
     r"|\bi (?:can(?:not|[\u2019']?t| not)|could(?: not|n[\u2019']?t)|am (?:not able|unable) to"
     r"|won[\u2019']?t|will not) (?:\w+ ){0,2}(?:help|assist|answer|provide|say|tell|find|determine"
     r"|confirm|share|discuss|verify|give|offer|advise|comment|comply|recommend)"
@@ -35,8 +36,6 @@ _REFUSALS = re.compile(
     rf"|indicate)"
     r"|\bthere is no (?:\w+ ){0,2}information(?= (?:about|on|regarding|concerning|in|available)\b"
     rf"|[.,]|$)|\bthere is no (?:\w+ ){{0,2}}mention of (?:\w+ ){{1,6}}in {_GIVEN}"
-    r"|^\W*(?:not sure|no idea|keine ahnung|aucune idée|ni idea|nessuna idea|geen idee"
-    r"|ingen aning)\W*$"
     r"|\bnone of the (?:\w+ )?(?:documents|sources|texts|passages) (?:say|state|mention|specif"
     r"|tell)"
     r"|\bich wei(?:ß|ss) (?:\w+ ){0,2}nicht"
@@ -113,6 +112,12 @@ _REFUSALS = re.compile(
     r"|\bя не (?:знаю|могу (?:\w+ ){0,3}(?:ответить|помочь|сказать|дать|предоставить)|уверен)"
     r"|\bк сожалению, (?:я|мне) (?:\w+ ){0,2}не"
     r"|\bу меня нет (?:\w+ ){0,2}(?:информации|данных|ответа)"  # noqa: RUF001 - Russian
+    r"|\bbilmiyorum|\bnem tudom|\ben (?:tiedä|osaa sanoa)|\bnu (?:știu|stiu)"
+    r"|\bδεν (?:γνωρίζω|ξέρω)"  # noqa: RUF001 - Greek
+    r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat))"
+    # these begin at any character
+    r"|^\W*(?:not sure|no idea|keine ahnung|aucune idée|ni idea|nessuna idea|geen idee"
+    r"|ingen aning)\W*$"
     r"|わかりません|分かりません|わからない(?=[。です]|$)|お手伝いできません|存じません|お答えできません"
     r"|情報(?:は|が)?(?:ありません|含まれていません|ございません)|記載(?:は|が)?(?:ありません|されていません)"
     r"|我不知道|我(?:不太|并不|不)(?:清楚|确定)|我(?:们)?无法(?:\w{0,6})(?:回答|提供|确定|帮|协助|告诉|判断|确认|给出)"
@@ -123,9 +128,7 @@ _REFUSALS = re.compile(
     r"|도와드릴 수 없|답변(?:해 드릴|할) 수 없"
     r"|(?:정보|내용)[가은는]? (?:없습니다|포함되어 있지 않)"
     r"|لا أعرف|لا أستطيع|لا أدري|ليس لدي (?:أي )?معلومات|मुझे नहीं पता|אני לא יודע"
-    r"|\bbilmiyorum|\bnem tudom|\ben (?:tiedä|osaa sanoa)|\bnu (?:știu|stiu)"
-    r"|\bδεν (?:γνωρίζω|ξέρω)|نمی\u200cدانم"  # noqa: RUF001 - Greek and Persian
-    r"|\btôi không (?:biết|thể)|\bnevím|\bsaya tidak (?:tahu|dapat)",
+    r"|نمی\u200cدانم",  # noqa: RUF001 - Persian
     re.IGNORECASE,
 )
 """Matches words with which a speaker refuses to answer, or admits not knowing the answer.
