@@ -31,7 +31,8 @@ from conflictscore.records import (
     WeightedScores,
 )
 
-_TEXTS = st.text(max_size=20)
+_HALF = "lit \ud83d"  # half of a character, which UTF-8 cannot encode
+_TEXTS = st.text(max_size=20) | st.just(_HALF)
 
 
 def _values(kind: Any) -> st.SearchStrategy[Any]:
@@ -287,6 +288,12 @@ def test_half_a_character_becomes_its_replacement_wherever_it_comes_from() -> No
     assert run.options == (whole, whole)
     assert run.documents == (document,)
     assert "\ufffd" in run.unchecked(half, half).model_dump_json()
+
+
+@given(_RECORDS)
+def test_every_record_can_be_written_in_utf_8(record: BaseModel) -> None:
+    written = json.dumps(record.model_dump(mode="json"), ensure_ascii=False)
+    assert _HALF not in written.encode().decode()
 
 
 @pytest.mark.parametrize(

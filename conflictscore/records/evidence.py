@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Any, Self
+from enum import Enum, StrEnum
+from functools import cache
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -17,6 +18,7 @@ _CONTAINERS = frozenset({dict, list, tuple})
 # Looking up exact types is faster than ``isinstance``, and every field of every record is checked.
 _TEXTLESS = frozenset({int, float, bool, type(None)})
 _HOLDERS = (str, dict, list, tuple)  # types that may hold text
+_TEXTLESS_TYPES = (int, float, type(None), Enum, BaseModel)
 
 
 def encodable(value: Any) -> Any:
@@ -63,7 +65,8 @@ class Record(BaseModel):
     def model_post_init(self, _context: Any) -> None:
         """Make texts encodable when this record is created, not when another record includes it."""
         fields = self.__dict__
-        for name, field in fields.items():  # must be fast: a run has thousands of fields
+        for name in _text_fields(type(self)):  # must be fast: a run has thousands of fields
+            field = fields[name]
             kind = type(field)
             if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
                 fields[name] = encodable(field)
@@ -71,6 +74,23 @@ class Record(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain JSON for graph state, caches and logs."""
         return self.model_dump(mode="json")
+
+
+@cache
+def _text_fields(kind: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names of the fields of a record that may hold text."""
+    return tuple(n for n, field in kind.model_fields.items() if _may_hold_text(field.annotation))
+
+
+def _may_hold_text(annotation: Any) -> bool:
+    """Return whether values of a type may hold text, apart from the texts of other records."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Literal:  # its texts are in the code
+        return False
+    if parts:
+        types = parts[:1] if origin is Annotated else parts
+        return any(part is not Ellipsis and _may_hold_text(part) for part in types)
+    return not (isinstance(annotation, type) and issubclass(annotation, _TEXTLESS_TYPES))
 
 
 _Number = Annotated[int, Field(ge=1)]
