@@ -121,7 +121,7 @@ async def ascore_file(
             raise InputError(f"{source.path}: has fewer rows than when it was opened")
         # written even if no row was scored now, since an earlier session may have been killed
         # before it wrote the output
-        write_output(source, journal.outcomes(), out)
+        write_output(source, journal.outcome_lines(), out)
     summary.failed = len(journal.failed)
     summary.incomplete = len(journal.flawed) - summary.failed
     return summary
@@ -193,14 +193,13 @@ class _Journal:
         """
         self._append({_CHANGED: True})
 
-    def outcomes(self) -> Iterator[Outcome]:
-        """Yield the outcomes of all finished rows, ordered by row."""
+    def outcome_lines(self) -> Iterator[bytes]:
+        """Yield the lines with the outcomes of all finished rows, ordered by row."""
         try:
             with self._path.open("rb") as file:
                 for row in sorted(self.starts):
                     file.seek(self.starts[row])
-                    outcome: Outcome = json.loads(file.readline())
-                    yield outcome
+                    yield file.readline()
         except OSError as error:
             raise unreadable(self._path, error) from None
 

@@ -60,8 +60,18 @@ class Source:
         self.path, self.columns = path, columns or Columns()
         if path.suffix not in _READERS:
             raise InputError(f"{path}: its extension is not supported; give {', '.join(_READERS)}")
-        self.total = sum(1 for _ in self.rows())
+        self.total = self._count()
         self.sha256 = self._digest()
+
+    def _count(self) -> int:
+        """Return the number of rows; in JSON lines, each line with text is a row."""
+        if self.path.suffix != ".jsonl":
+            return sum(1 for _ in self.rows())
+        try:
+            with self.path.open("rb") as file:
+                return sum(not line.isspace() for line in file)
+        except OSError as error:
+            raise unreadable(self.path, error) from None
 
     @property
     def has_changed(self) -> bool:

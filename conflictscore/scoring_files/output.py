@@ -34,15 +34,19 @@ def check_output(out: Path, source: Source) -> None:
         raise InputError(f"{out}: Parquet output needs a .parquet input; write .jsonl")
 
 
-def write_output(source: Source, outcomes: Iterator[Outcome], out: Path) -> None:
-    """Write the rows of the source with their outcomes, completely or not at all."""
+def write_output(source: Source, outcome_lines: Iterator[bytes], out: Path) -> None:
+    """Write the rows of the source with their outcomes, completely or not at all.
+
+    Each outcome is a line of JSON, as :func:`~conflictscore.storage.record_file.json_line` writes
+    it with ``escape=False``.
+    """
     # names that begin with OUT.run belong to this run, whose journal is locked; the name is always
     # the same, so that a killed run leaves at most one such file
     part = out.with_name(f"{out.name}.run.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_lines
     try:
         with open(part, "wb", opener=owner_only) as file:
-            write(source, outcomes, file)
+            write(source, outcome_lines, file)
             file.flush()
             os.fsync(file.fileno())
         part.replace(out)
@@ -73,13 +77,20 @@ def read_outcomes(out: Path) -> Iterator[Outcome]:
                 )
 
 
-def _write_lines(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
+def _write_lines(source: Source, outcome_lines: Iterator[bytes], file: IO[bytes]) -> None:
+    added = f'"{ADDED}": '.encode()
     # escape=False keeps text readable; json_line escapes lone surrogates
-    for row, outcome in zip(source.rows(), outcomes, strict=True):
-        file.write(json_line({**row.fields, ADDED: outcome}, escape=False))
+    for row, line in zip(source.rows(), outcome_lines, strict=True):
+        if ADDED in row.fields:  # the outcome says that such a row is refused
+            file.write(json_line({**row.fields, ADDED: json.loads(line)}, escape=False))
+            continue
+        # reading and writing the outcome again would yield the same bytes
+        fields = json_line(row.fields, escape=False).removesuffix(b"}\n")
+        comma = b", " if row.fields else b""
+        file.write(b"".join((fields, comma, added, line.removesuffix(b"\n"), b"}\n")))
 
 
-def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes]) -> None:
+def _write_parquet(source: Source, outcome_lines: Iterator[bytes], file: IO[bytes]) -> None:
     """Write the input's columns with their types, and a struct with the outcome of each row.
 
     The fields of the struct are ``row``, ``error``, ``cs_c``, ``cs_r``, ``coverage``, ``notes``,
@@ -102,13 +113,14 @@ def _write_parquet(source: Source, outcomes: Iterator[Outcome], file: IO[bytes])
         schema = schema.append(pyarrow.field(ADDED, outcome_type))
         with parquet.ParquetWriter(file, schema) as writer:
             for batch in _batches(rows, source.path):
-                cells = [_cell(outcome) for outcome in islice(outcomes, batch.num_rows)]
+                lines = islice(outcome_lines, batch.num_rows)
+                cells = [_cell(json.loads(line)) for line in lines]
                 if len(cells) < batch.num_rows:
                     raise ValueError("there are fewer outcomes than rows")
                 arrays = [batch.column(name) for name in schema.names[:-1]]
                 arrays.append(pyarrow.array(cells, outcome_type))
                 writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
-            if next(outcomes, None) is not None:
+            if next(outcome_lines, None) is not None:
                 raise ValueError("there are more outcomes than rows")
 
 

@@ -15,6 +15,7 @@ from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.scoring_files.input_rows import Source
 from conflictscore.scoring_files.output import read_outcomes, write_output
 from conflictscore.scoring_files.row_scoring import Outcome
+from conflictscore.storage.record_file import json_line
 from tests.fakes.openai_server import OpenAIServer
 from tests.scoring_files.files import answer_row, outcomes, score, write_lines
 from tests.world import DISAGREEING, World
@@ -119,8 +120,25 @@ def test_two_columns_of_one_name_are_refused_since_one_would_be_lost(tmp_path: P
         score(tmp_path / "in.parquet", tmp_path / "out.parquet")
 
 
+def test_lines_hold_the_fields_of_a_row_and_its_outcome_in_this_order(tmp_path: Path) -> None:
+    rows = [{"id": 1, "é": ["\u2028", 0.1, None]}, {}, {"conflictscore": 7, "id": 2}]
+    texts = [*map(json.dumps, rows), "[1]"]
+    (tmp_path / "in.jsonl").write_text("\n \n".join(texts))
+    source, out = Source(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
+
+    write_output(source, map(line_of, range(1, 5)), out)
+
+    whole = [{**row, "conflictscore": outcome_of(n)} for n, row in enumerate([*rows, {}], 1)]
+    assert out.read_bytes() == b"".join(json_line(row, escape=False) for row in whole)
+    assert source.total == 4
+
+
 def outcome_of(row: int) -> Outcome:
-    return Outcome(row=row, error="it failed", report=None, notes=[])
+    return Outcome(row=row, error="it failed: \u201c\ud83d", report=None, notes=[])
+
+
+def line_of(row: int) -> bytes:
+    return json_line(outcome_of(row), escape=False)
 
 
 def test_an_output_that_cannot_be_written_is_named_even_if_nothing_can_be_removed(
@@ -130,7 +148,7 @@ def test_an_output_that_cannot_be_written_is_named_even_if_nothing_can_be_remove
     out = tmp_path / "in.jsonl" / "out.jsonl"  # in a file, not in a folder
 
     with pytest.raises(ConfigurationError, match="cannot be written"):
-        write_output(source, iter([outcome_of(1)]), out)
+        write_output(source, iter([line_of(1)]), out)
 
 
 def test_a_users_file_named_part_is_not_lost(tmp_path: Path) -> None:
@@ -150,7 +168,7 @@ def test_outcomes_that_do_not_fit_the_rows_are_never_written(
     out = tmp_path / f"out{source.path.suffix}"
 
     with pytest.raises(ValueError, match=r"longer|shorter|fewer|more"):
-        write_output(source, iter([outcome_of(row + 1) for row in range(number)]), out)
+        write_output(source, iter([line_of(row + 1) for row in range(number)]), out)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -167,5 +185,5 @@ def test_an_input_that_can_no_longer_be_read_is_named_and_not_the_output(
         source.path.write_bytes(b"PAR1" + whole[-length:])
 
     with pytest.raises(InputError) as refused:
-        write_output(source, iter([outcome_of(1), outcome_of(2)]), tmp_path / "out.parquet")
+        write_output(source, iter([line_of(1), line_of(2)]), tmp_path / "out.parquet")
     assert str(refused.value).startswith(f"{source.path}: cannot be read")
