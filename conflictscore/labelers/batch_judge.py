@@ -9,7 +9,7 @@ precede the claims, so that a server can cache them for the next claims.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from conflictscore.errors import (
@@ -21,17 +21,15 @@ from conflictscore.errors import (
 )
 from conflictscore.labelers.claimed_orders import groups
 from conflictscore.labelers.label_words import label_of, text_of
-from conflictscore.labelers.parts import label_of_parts, parts_of
-from conflictscore.labelers.prompting import content_ids, identity_of
+from conflictscore.labelers.parts import label_of_parts
+from conflictscore.labelers.prompting import DocumentFitter, content_ids, identity_of
 from conflictscore.labelers.protocol import Pair
 from conflictscore.labelers.quotes import stands_in
 from conflictscore.labelers.verdicts import unlabelled
-from conflictscore.models.fitting import Choose, Fitted, fit_documents
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.usage import UsageMeter
 from conflictscore.prompts import PromptSet, material
 from conflictscore.records import Claim, Document, EvidenceLabel, Label
-from conflictscore.retrieval.near_windows import near
 from conflictscore.threads import LONG_CHARS, read_in_thread, together
 from conflictscore.tokens import count_tokens
 
@@ -221,6 +219,7 @@ class BatchJudge:
         names = (_BRIEF_TEMPLATE,) if self._is_brief else _LONG_TEMPLATES
         digest = prompts.sha256_of(*names, "cut", "retry")
         self.identity = identity_of("per-document", digest, model, at_once=self._most)
+        self._documents = DocumentFitter(model, prompts, around=self._around())
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         """Judge one pair; see :class:`~conflictscore.labelers.protocol.Labeler`."""
@@ -251,7 +250,7 @@ class BatchJudge:
         for claim in batch.claims:
 
             async def ask_again(snippets: Sequence[str], claim: Claim = claim) -> EvidenceLabel:
-                tokens = _MARK_TOKENS + count_tokens(claim.text)
+                tokens = _MARK_TOKENS + _tokens_of(claim.text)
                 quoted = partial(self._batch, [claim], batch.document, tokens, *snippets)
                 labels: dict[int, EvidenceLabel] = {}
                 around = await read_in_thread(quoted, len(batch.document.text))
@@ -346,7 +345,7 @@ class BatchJudge:
         some: list[Claim] = []
         total = 0
         for claim in statements:
-            tokens = _MARK_TOKENS + count_tokens(claim.text)
+            tokens = _MARK_TOKENS + _tokens_of(claim.text)
             most = self._most + (self._is_brief and claim is statements[-1])
             if some and (len(some) >= most or total + tokens > self._most_tokens):
                 yield self._batch(some, document, total)
@@ -366,23 +365,16 @@ class BatchJudge:
         verdicts = max(_MOST_CLAIMS + self._is_brief, len(claims))
         room = _REPLY_TOKENS + _VERDICT_TOKENS * verdicts + max(_CLAIMS_TOKENS, tokens)
         batch = Batch(tuple(claims), document)
-
-        def fit(some: Document, choose: Choose | None) -> Fitted:
-            return fit_documents(
-                [some],
-                self._model,
-                self._prompts,
-                around=self._around(),
-                reply_tokens=room,
-                choose=choose,
-            )
-
         try:
-            parts = parts_of(document, fit, near(*(claim.text for claim in claims), *beside))
+            queries = (*(claim.text for claim in claims), *beside)
+            parts = self._documents.parts(document, room, *queries)
         except ContextWindowError as error:
             return batch._replace(no_room=error)
         [shown, *further] = parts.texts
         return batch._replace(shown=shown, cut=parts.cut, further=tuple(further))
+
+
+_tokens_of = lru_cache(maxsize=256)(count_tokens)  # claims are judged against many documents
 
 
 def _into(labels: dict[int, EvidenceLabel]) -> Tell:

@@ -59,6 +59,42 @@ def identity_of(
     return {**identity, **more, **model.identity}
 
 
+class DocumentFitter:
+    """Fits documents into the prompts of one judge, in parts if necessary.
+
+    ``around`` is the prompt without a document and a claim.
+    """
+
+    def __init__(self, model: LanguageModel, prompts: PromptSet, *, around: str) -> None:
+        self._model, self._prompts, self._around = model, prompts, around
+        self._last: tuple[Document, int, Parts] | None = None
+
+    def parts(self, document: Document, tokens: int, *queries: str) -> Parts:
+        """Return the parts of a document, the part nearest to the queries first.
+
+        ``tokens`` is the number of tokens of claims and reply.
+        """
+        # pairs are judged document by document, so the last one is often needed again
+        last = self._last
+        if last is not None and last[0] is document and last[1] == tokens:
+            return last[2]
+
+        def fit(some: Document, choose: Choose | None) -> Fitted:
+            return fit_documents(
+                [some],
+                self._model,
+                self._prompts,
+                around=self._around,
+                reply_tokens=tokens,
+                choose=choose,
+            )
+
+        parts = parts_of(document, fit, near(*queries))
+        if len(parts.texts) == 1 and not parts.cut:
+            self._last = (document, tokens, parts)  # the whole document is shown for any claim
+        return parts
+
+
 class PromptWriter:
     """Writes the prompts for one judge; each contains the rules, the document and the claim.
 
@@ -70,11 +106,11 @@ class PromptWriter:
     def __init__(
         self, template: str, *, model: LanguageModel, prompts: PromptSet, reply_tokens: int
     ) -> None:
-        self._template, self._model, self._prompts = template, model, prompts
+        self._template, self._prompts = template, prompts
         self._reply_tokens = reply_tokens
         self._rules = prompts.render(rules_of(template, model.endpoint, prompts))
-        self._around = prompts.render(template, rules=self._rules, document="", claim="")
-        self._last: tuple[Document, int, Parts] | None = None
+        around = prompts.render(template, rules=self._rules, document="", claim="")
+        self._documents = DocumentFitter(model, prompts, around=around)
 
     async def of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         """Return the prompts of a pair; for a long document, they are written in a thread.
@@ -91,33 +127,13 @@ class PromptWriter:
         room = _CLAIM_TOKENS
         if len(claim.text.encode(errors="replace")) > room:  # a token has at least one byte
             room = max(room, count_tokens(claim.text))
-        parts = self._parts(document, room, claim.text, *beside)
+        tokens = self._reply_tokens + room
+        parts = self._documents.parts(document, tokens, claim.text, *beside)
         render = partial(
             self._prompts.render, self._template, rules=self._rules, claim=material(claim.text)
         )
         texts = tuple(render(document=text) for text in parts.texts[: 1 if beside else None])
         return JudgePrompts(texts, document_cut=parts.cut)
-
-    def _parts(self, document: Document, room: int, *queries: str) -> Parts:
-        # pairs are judged document by document, so the last one is often needed again
-        last = self._last
-        if last is not None and last[0] is document and last[1] == room:
-            return last[2]
-
-        def fit(some: Document, choose: Choose | None) -> Fitted:
-            return fit_documents(
-                [some],
-                self._model,
-                self._prompts,
-                around=self._around,
-                reply_tokens=self._reply_tokens + room,
-                choose=choose,
-            )
-
-        parts = parts_of(document, fit, near(*queries))
-        if len(parts.texts) == 1 and not parts.cut:
-            self._last = (document, room, parts)  # the whole document is shown for any claim
-        return parts
 
 
 def content_ids(texts: Iterable[tuple[int, str]]) -> dict[int, str]:

@@ -117,8 +117,18 @@ def stands_in(quote: str, document: Document) -> bool:
 
 def found_in(quote: str, document: Document) -> tuple[str, tuple[Span, ...]]:
     """Return the title and text as a judge reads them, and the spans of a quotation in them."""
-    whole = material(f"{document.title}\n{document.text}")
+    return _found_in(quote, document.title, document.text)
+
+
+@lru_cache(maxsize=64)  # a verdict's quotation is looked up when it is read and when it is shown
+def _found_in(quote: str, title: str, text: str) -> tuple[str, tuple[Span, ...]]:
+    whole = _whole(title, text)
     return whole, quoted_spans(material(quote), whole)
+
+
+@lru_cache(maxsize=64)  # several quotations are searched for in the same document
+def _whole(title: str, text: str) -> str:
+    return material(f"{title}\n{text}")
 
 
 def passage_of(claim: Claim, document: Document, verdict: EvidenceLabel) -> str | None:
