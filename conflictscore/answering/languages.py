@@ -254,10 +254,11 @@ def language_of(*texts: str) -> str | None:
 
 
 def _language_of(text: str) -> str | None:
-    kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
-    # a text in a different script may quote a name in this script
-    if kana + han > len(_SPACED_WORD.findall(text)):
-        return "ja" if kana else "zh"
+    if not text.isascii():
+        kana, han = len(_KANA.findall(text)), len(_HAN.findall(text))
+        # a text in a different script may quote a name in this script
+        if kana + han > len(_SPACED_WORD.findall(text)):
+            return "ja" if kana else "zh"
     hits = dict.fromkeys(LANGUAGES, 0)
     for word in filter(_LANGUAGES_WITH.__contains__, _WORD.findall(text.casefold())):
         for code in _LANGUAGES_WITH[word]:

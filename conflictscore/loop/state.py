@@ -394,4 +394,4 @@ def may_be_given_up(state: RagState, context: RunContext) -> bool:
 def spent(state: RagState, usage: Usage) -> dict[str, int]:
     """Return the run's usage plus the usage of this step, for the state update."""
     before: Mapping[str, int] = state.get("usage", {})
-    return (Usage.model_validate(before) + usage).model_dump()
+    return (Usage.model_validate(before) + usage if before else usage).model_dump()

@@ -66,8 +66,6 @@ _FOREIGN = re.compile(r"[^\x00-\x7f\W\d_]")
 """A non-ASCII letter."""
 # Words that contain a letter.
 _WITH_A_LETTER = re.compile(r"(?<!\d)\d*+[^\W\d_]\w*+")
-# Words that contain 0 or 1.
-_WITH_A_STROKE = re.compile(r"(?<!\w)[^\W01]*+[01]\w*+")
 _STROKES = str.maketrans("i10", "llo")
 
 
@@ -112,7 +110,7 @@ class _Originals:
         self._by_text: dict[str, int] = {}
 
     def match(self, document: Document) -> int:
-        text = " ".join(_plain_letters(document.text).split())
+        text = _plain_letters(document.text)
         # two empty texts are equal too; an empty text is not evidence, so this changes no count
         if text not in self._by_text:
             self._by_text[text] = self._nearest(document.number, text)
@@ -173,7 +171,7 @@ def _is_all_over(one: dict[str, None], other: dict[str, None]) -> bool:
 
 
 def _plain_letters(text: str) -> str:
-    """Return the case-folded text, with look-alike letters unified.
+    """Return the case-folded text with single spaces, and with look-alike letters unified.
 
     Invisible characters and accents are removed. Within words, ``i``, ``l`` and ``1`` become one
     letter, and ``o`` and ``0`` become another. Numbers remain unchanged.
@@ -184,8 +182,12 @@ def _plain_letters(text: str) -> str:
         text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
     # "i" always belongs to a word, but a digit counts as a letter only next to letters
     text = text.casefold().replace("i", "l")
-    # the outer pattern finds the few words with 0 or 1, and the inner one passes over plain numbers
-    return _WITH_A_STROKE.sub(lambda word: _WITH_A_LETTER.sub(_in_strokes, word[0]), text)
+    # few parts contain 0 or 1, and the pattern passes over plain numbers
+    parts = [
+        _WITH_A_LETTER.sub(_in_strokes, part) if "0" in part or "1" in part else part
+        for part in text.split()
+    ]
+    return " ".join(parts)
 
 
 def _in_strokes(word: re.Match[str]) -> str:
