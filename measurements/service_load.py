@@ -2,8 +2,10 @@
 
 A simulated upstream in its own process takes 200 ms per call. The service runs in separate
 processes. The service searches ten documents and finds six claims in each answer; one of the claims
-has evidence on both sides. "added s" is the time beyond that of a direct call. For streamed
-answers, "added s" is the time to the first word.
+has evidence on both sides. The documents mention the subjects of all claims. With --off-subject, no
+document mentions the subject of five claims, so the labeler ``per-document`` makes two calls per
+document instead of one. "added s" is the time beyond that of a direct call. For streamed answers,
+"added s" is the time to the first word.
 
 Each client sends requests for --seconds, but at least one request. The upstream and the clients run
 on the same processors as the service. With many clients, the upstream and the clients account for
@@ -35,6 +37,7 @@ _ADDRESS = re.compile(r"http://\S+")
 _WORD = re.compile(rb'"delta": ?{"content": ?"[^"]')
 _STOP_SECONDS = 60  # a process must end within this time after it is asked to
 _DOCUMENTS = 10  # the default number of documents of a question
+_ON_SUBJECT = " They also wrote of its tower and of each step."
 _WARM_UP = 4
 """Number of requests before the first row, which load all that a request needs."""
 _ROW = "{:<10} {:>8} {:>7} {:>8} {:>7} {:>7} {:>7} {:>6} {:>12}"
@@ -126,14 +129,22 @@ async def _request(http: httpx2.AsyncClient, *, stream: bool) -> float:
 @click.option("--labeler", "labelers", multiple=True, default=["json"], show_default=True)
 @click.option("--clients", multiple=True, type=int, default=[1, 8, 32], show_default=True)
 @click.option("--seconds", default=8.0, show_default=True, help="Duration of each row.")
+@click.option(
+    "--off-subject", is_flag=True, help="Documents that mention one claim's subject only."
+)
 def main(
-    names: Sequence[str], labelers: Sequence[str], clients: Sequence[int], seconds: float
+    names: Sequence[str],
+    labelers: Sequence[str],
+    clients: Sequence[int],
+    seconds: float,
+    off_subject: bool,
 ) -> None:
     """See the module."""
     simulated = ["-m", "measurements.simulated_upstream"]
     with tempfile.TemporaryDirectory() as folder, started(simulated, "stdout") as upstream:
         for n in range(1, _DOCUMENTS + 1):
             text = f"Ledger number {n}. What the keepers of the lighthouse wrote of its lamp, {n}."
+            text += "" if off_subject else _ON_SUBJECT
             (Path(folder) / f"ledger-{n}.md").write_text(text, "utf-8")
         serve = ["-m", "conflictscore", "serve", "--port=0", f"--docs={folder}", "--no-cache"]
         serve += [f"--base-url={upstream}", "--model=simulated"]
