@@ -121,7 +121,11 @@ def test_two_columns_of_one_name_are_refused_since_one_would_be_lost(tmp_path: P
 
 
 def test_lines_hold_the_fields_of_a_row_and_its_outcome_in_this_order(tmp_path: Path) -> None:
-    rows = [{"id": 1, "é": ["\u2028", 0.1, None]}, {}, {"conflictscore": 7, "id": 2}]
+    rows: list[dict[str, Any]] = [
+        {"id": 1, "é": ["\u2028", 0.1, None]},
+        {},
+        {"conflictscore": 7, "id": 2},
+    ]
     texts = [*map(json.dumps, rows), "[1]"]
     (tmp_path / "in.jsonl").write_text("\n \n".join(texts))
     source, out = Source(tmp_path / "in.jsonl"), tmp_path / "out.jsonl"
