@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from conflictscore.retrieval.html.icons import (
     LIGATURES,
     LONGEST_NAME,
-    is_alone,
     put_drawing,
     put_icon,
 )
@@ -147,12 +146,7 @@ def put_signs_into_words(body: "LexborNode") -> int:
     # after the icons, some of which are read only at the beginning of a list item
     number_lists(body)
     # an embedded object may contain a picture that a browser shows only in its place
-    pictures = _mark_embedded(body)
-    # all cells are examined before the first picture in them is replaced with words
-    in_cells = body.css("td img[alt],th img[alt]")[:_MOST_ELEMENTS]
-    values = {node.mem_id for node in in_cells if _is_value(node)}
-    for node in body.css("img"):
-        pictures += _put_picture(node, is_value=node.mem_id in values)
+    pictures = _mark_embedded(body) + _put_pictures(body)
     # ``styled.py`` has marked the elements that only a style raises or lowers
     for node in body.css("sup,sub,[data-shifted]"):
         node.replace_with(_raised(node))
@@ -251,10 +245,15 @@ def _words_of_input(attributes: Mapping[str, str | None]) -> str:
     return f" {text[:LONGEST_NAME]} " if kind in _SHOWN_VALUE and text else ""
 
 
-def _is_value(node: "LexborNode") -> bool:
-    """Return whether pictures are all that a table's cell contains, such as a tick."""
-    parent = node.parent
-    return parent is not None and parent.tag in ("td", "th") and is_alone(node, parent)
+def _put_pictures(body: "LexborNode") -> int:
+    """Replace pictures with text or placeholders, and return the number of placeholders."""
+    # all cells are examined before the first picture in them is replaced with words
+    cells = body.css("td:has(> img),th:has(> img)")[:_MOST_ELEMENTS]
+    only_pictures = {cell.mem_id for cell in cells if not _LETTER.search(cell.text())}
+    return sum(
+        _put_picture(node, is_value=cell is not None and cell.mem_id in only_pictures)
+        for node, cell in ((node, node.parent) for node in body.css("img"))
+    )
 
 
 def _put_picture(node: "LexborNode", *, is_value: bool) -> int:

@@ -232,6 +232,14 @@ def test_levels_and_transitions_are_pooled_by_question() -> None:
         assert (pooled.n, pooled.value) == (n, sum(count.count for count in counts) / n)
 
 
+def test_methods_are_in_the_usual_order_even_if_the_first_run_lacks_some() -> None:
+    full = choice("q-0", WRONG, RIGHT)
+    some = {name: full.methods[name] for name in ("rag", "guarded-rag")}
+    study = made_of(run("one", [full.model_copy(update={"methods": some})]), run("two", [full]))
+    methods = list(dict.fromkeys(level.method for level in study.levels))
+    assert methods == ["rag", "control-rag", "regenerated-rag", "guarded-rag"]
+
+
 def test_one_run_twice_has_the_levels_of_one_and_no_narrower_interval_by_question() -> None:
     run_once = outcomes("one", 1, 1, 0, -1, 0, 0, 1)
     study = made_of(run_once, outcomes("two", 1, 1, 0, -1, 0, 0, 1))
