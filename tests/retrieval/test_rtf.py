@@ -32,7 +32,7 @@ def read(data: bytes) -> tuple[list[str], str, list[Note]]:
         (r"{\header Log\par}{\footer Log\par 7\par}a", "Log\na"),
         (r"\bin5 {{{{{a\{b\}\\", "a{b}\\"),
         (r"\trowd\trhdr\cellx1\cellx2\cellx3\intbl Bridge\cell Opened\cell Toll\cell\row\trowd\cellx1\cellx2\cellx3\intbl Vik\par north\cell\cell 2\cell\row\pard After\par", "Bridge | Opened | Toll\nVik north |  | 2\nAfter"),
-        (r"\trowd\trhdr\cellx1\cellx2\intbl Toll\cell Due\cell\row\pard\par\trowd\trhdr\cellx1\cellx2\intbl Lamp\cell Lit\cell\row\trowd\cellx1\cellx2\intbl Vik\cell 1932\cell\row", "Toll | Due\nLamp | Lit\nVik | 1932"),
+        (r"\trowd\cellx2000\cellx4000\intbl Toll\cell Due\cell\row\pard\par\trowd\cellx1000\cellx2000\cellx4000\intbl Vik\cell 1932\cell 2\cell\row", "Toll | Due\nVik | 1932 | 2"),
         (r"{\revised\revauth1\revdttm1203768000 new} lamp", "new lamp"),
         (r"\trowd\clvmgf\cellx1\clmgf\cellx2\clmrg\cellx3 a\cell b\cell\cell\row\trowd\clvmrg\cellx1\cellx2\cellx3\cell c\cell d\cell\row", "a | b | b\na | c | d"),
     ],
