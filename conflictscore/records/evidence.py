@@ -66,6 +66,8 @@ class Record(BaseModel):
         """Make texts encodable when this record is created, not when another record includes it."""
         fields = self.__dict__
         for name in _text_fields(type(self)):  # must be fast: a run has thousands of fields
+            if name not in fields:
+                continue  # ``model_construct`` may leave fields out
             field = fields[name]
             kind = type(field)
             if (kind is str and not field.isascii()) or (field and kind in _CONTAINERS):
