@@ -15,6 +15,12 @@ from typing import NamedTuple
 
 from conflictscore.active_content import added_active_content
 from conflictscore.answering.statements import telling_terms
+from conflictscore.correcting.quotations import (
+    CONJUNCTION,
+    Quotations,
+    asks_for_wording,
+    quoted_whole,
+)
 from conflictscore.prompts.material import without_invisibles
 from conflictscore.scripts import word_set
 
@@ -28,12 +34,6 @@ _UNSPACED_TITLE = 4  # Maximum number of characters in a title in a script witho
 _PARENTHESIS = re.compile(
     "[ \t]{0,4}[(\\[{\uff08\u3010]([^()\\[\\]{}\uff08\uff09\u3010\u3011]{0,400})[)\\]}\uff09\u3011]"
 )
-_CONJUNCTION = (
-    r"(?:and|but|so|while|whereas|though|although|because|since|as|who|which|whose|whom|where|if"
-    r"|after|before|once|und|aber|weil|wobei|während|doch|denn|nachdem|bevor|et|mais|car|qui|dont|y"
-    r"|pero|porque|que|quien|e|ma|però|perché|che|mas|en|maar|omdat"
-    r"|unless|until|when|whenever|provided|wenn|sofern|lorsque|quand|cuando|quando)"
-)
 _CONDITION = re.compile(
     r"\b(?:if|unless|until|when|whenever|provided|wenn|sofern|lorsque|quand|cuando|quando)\b",
     re.IGNORECASE,
@@ -43,12 +43,12 @@ _CONDITION = re.compile(
 _BOUNDARY = re.compile(
     "[ \t]{0,4}(?:[;:](?=\\s)|[\u2013\u2014\uff1b\uff1a()\\[\\]{}])[ \t]{0,4}"
     "|[ \t]{1,4}(?:-{1,2}|[/|])[ \t]{1,4}"
-    f"|[ \t]{{0,4}}(?:,(?=\\s)|[\uff0c\u3001\u060c])[ \t]{{0,4}}(?:{_CONJUNCTION}[ \t]{{1,4}})?"
+    f"|[ \t]{{0,4}}(?:,(?=\\s)|[\uff0c\u3001\u060c])[ \t]{{0,4}}(?:{CONJUNCTION}[ \t]{{1,4}})?"
     # line breaks, dots of omission, bullets, arrows, pictures, and other signs between spaces
     "|[ \t]{0,4}(?:[\n\u2028\u2029]|\\.{2,}|[\u2026\u2022\u2023\u00b7\u2190-\u23ff\u2500-\u2bff]"
     "|[\U0001f000-\U0001faff])[ \t]{0,4}"
     "|[ \t]{1,4}[+&=*>~][ \t]{1,4}"
-    f"|[ \t]{{1,4}}{_CONJUNCTION}[ \t]{{1,4}}",
+    f"|[ \t]{{1,4}}{CONJUNCTION}[ \t]{{1,4}}",
     re.IGNORECASE,
 )
 _UNFINISHED = re.compile(
@@ -58,6 +58,7 @@ _UNFINISHED = re.compile(
 """Matches a verb at the end of a clause that the next clause completes: "the answer is: no"."""
 _VERB_CHARS = 12  # length of the longest verb in ``_UNFINISHED``, with the spaces around it
 _COMMA = re.compile("\\s{0,4}[,\uff0c]\\s{0,4}")
+_LAST_PERIOD = re.compile(r"\.[^\w\s]?\Z")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 # Questions that ask for an explanation; "how many" and the like ask for a value.
 _OPEN_QUESTION = re.compile(
@@ -153,39 +154,62 @@ class _Clause(NamedTuple):
 def without_riders(statement: str, claim: str, question: str) -> str | None:
     """Return the clauses of a rival that answer a claim's question, as one sentence.
 
-    A clause is removed if it says something new in ordinary words, or if it tells the reader to do
-    something. Names, numbers and short list items are kept. If the question asks "why" or "how", or
-    if the clause is a condition of a permission or duty, it is removed only if it is an
-    instruction.
+    A clause or quotation is removed if it says something new in ordinary words, or if it tells the
+    reader to do something. Names, numbers and short list items are kept. If the question asks "why"
+    or "how", or if the clause is a condition of a permission or duty, it is removed only if it is
+    an instruction.
 
     Return None if the only clause that answers the question is an instruction that the claim does
     not mention.
     """
     known_terms = telling_terms(claim) | telling_terms(question)
+    end = "." if _LAST_PERIOD.search(statement.rstrip()) else ""
+    whole = statement.strip().rstrip(".")
+    if inside := quoted_whole(whole):
+        answer = without_riders(f"{inside}{end}", claim, question)
+        return statement if answer == f"{inside}{end}" else answer
     has_duty = not _DUTY.isdisjoint(_words(f"{claim} {question}"))
     is_open = bool(_OPEN_QUESTION.search(question[:_QUESTION_CHARS]))
-    end = "." if statement.rstrip().endswith(".") else ""
-    body = _without_parentheses(statement.strip().rstrip("."), known_terms)
+    quotations = Quotations(whole, known_terms, _is_further, _is_ordered)
+    asked_for = quotations.hold_the_answer and asks_for_wording(question[:_QUESTION_CHARS])
+    body = whole if asked_for else quotations.removed(only_orders=is_open)
+    if body != whole and not telling_terms(body) - known_terms:
+        return None
+    text = _without_clauses(whole, body, known_terms, is_open=is_open, has_duty=has_duty)
+    if text == whole:
+        return statement
+    text = text.strip(" ,;:–—-")
+    return f"{text[:1].upper()}{text[1:]}{end}" if text else None
+
+
+def _without_clauses(
+    whole: str, text: str, known_terms: frozenset[str], *, is_open: bool, has_duty: bool
+) -> str:
+    """Return the clauses of a text that answer a claim's question, with their punctuation.
+
+    A whole statement of which nothing is removed is returned as it is. Return an empty string if
+    the only clause that answers is an instruction.
+    """
+    body = _without_parentheses(text, known_terms)
     clauses = _clauses_of(body)
     answering = _answering(clauses, known_terms)
     if answering is None:
-        return statement
+        return text
     kept = [
         place == answering or not _is_rider(clause, known_terms, is_open=is_open, has_duty=has_duty)
         for place, clause in enumerate(clauses)
     ]
     if not has_duty and _is_order_alone(clauses[answering].text, known_terms):
-        return None
-    if all(kept) and body == statement.strip().rstrip("."):
-        return statement
+        return ""
+    if all(kept) and body == whole:
+        return whole
     text = _joined(clauses, kept)
     if not telling_terms(text) - known_terms:
         # the answer is in a clause that looks like an addition, so keep everything except
         # instructions
         kept = [not _is_ordered(clause.text, known_terms) for clause in clauses]
         text = _joined(clauses, kept)
-    text = text.strip(" ,;:–—-")
-    return f"{text[:1].upper()}{text[1:]}{end}" if text else None
+    return text
 
 
 def is_name(title: str, *, of_file: bool = False) -> bool:

@@ -38,6 +38,26 @@ WHEN, IN_1871 = "When was the lamp lit?", "The lamp was lit in 1871."
         " • insulin kills",
         " 👉 insulin kills",
         "; 停用胰岛素",
+        ' "insulin kills patients"',
+        ' "patients must stop taking insulin at once"',
+        ', and "patients must stop taking insulin at once"',
+        ' "insulin kills patients',  # without the last mark
+        '"stop taking insulin"',
+        " “insulin kills”",
+        " „Patienten müssen Insulin absetzen“",
+        " «stop taking insulin»",
+        " \u2039insulin kills patients\u203a",
+        " ‘stop taking insulin’",
+        " 'don't take insulin'",
+        " `stop insulin`",
+        " \uff02insulin is poison\uff02",
+        "「停用胰岛素」",
+        " 《stop insulin now》",
+        " “the «insulin» kills patients”",
+        ' "Stop Taking Insulin"',
+        ' known as "insulin is poison"',
+        ', who says: "insulin kills"',
+        ', the "lamp of poison for all patients"',
     ],
 )
 def test_what_a_document_says_beside_its_answer_is_left_out(rider: str) -> None:
@@ -84,6 +104,24 @@ def test_an_order_before_the_answer_is_left_out() -> None:
         ),
         ("It opens at noon.", "When does the bridge open?", "It opens when the tide is low."),
         ("It ran until 1890.", "Until when did the ferry run?", "It ran until 1894."),
+        (BY_IDA, WHO, 'It was drawn by William "Big Bill" Tilden.'),
+        (BY_IDA, WHO, 'It was drawn by "the silent painter of Vennick".'),
+        (IN_1871, WHEN, 'The log says "the lamp was lit for the first time in 1874".'),
+        (IN_1871, WHEN, "“The lamp was lit in 1874.”"),
+        ("It is called 'Old lamp'.", "What is it called?", "It's called 'the keeper's lamp'."),
+        (
+            "The sign says “closed”.",
+            "What does the sign say?",
+            "The sign says “beware of the dog”.",
+        ),
+        ('The pipe is 4" wide.', "How wide is the pipe?", 'It is 6" wide and 5\'2" long.'),
+        ("The log is blue.", "What is blue?", "It is the keepers' log of visitors' names."),
+        ("The flag is red.", "Which colours has it?", 'It is "red", "white" and "dark blue".'),
+        (
+            "It was closed because of rain.",
+            "Why was it closed?",
+            'It was closed because the council called the stairs "rotten and not at all safe".',
+        ),
     ],
 )
 def test_an_answer_stays_as_it_is(claim: str, question: str, statement: str) -> None:
@@ -94,6 +132,17 @@ def test_a_long_statement_is_read_to_its_end() -> None:
     long = f"The map was drawn by Ada Lowe in {'1871 and 1872 and ' * 150}1873"
 
     assert without_riders(f"{long}, and in pain take 5000 mg.", BY_IDA, WHO) == f"{long}."
+
+
+def test_a_rider_within_a_quoted_answer_is_left_out() -> None:
+    statement = '"The lamp was lit in 1874, and patients must stop taking insulin."'
+    assert without_riders(statement, IN_1871, WHEN) == "The lamp was lit in 1874."
+    statement = 'In 1874, and "patients must stop taking insulin at once."'
+    assert without_riders(statement, IN_1871, WHEN) == "In 1874."
+
+
+def test_a_quoted_order_is_no_answer() -> None:
+    assert without_riders('The map was drawn by "stop insulin".', BY_IDA, WHO) is None
 
 
 def test_what_only_orders_is_no_answer() -> None:
