@@ -32,3 +32,15 @@ def test_a_phrase_in_a_line_from_right_to_left_keeps_its_order() -> None:
 def test_numbers_in_columns_from_right_to_left_stay_in_their_columns() -> None:
     row = hebrew("cba", 300), drawn("1932", 200), drawn("2", 100)
     assert text_of(*row).split() == ["אבג", "1932", "2"]
+
+
+def spelled(codes: str, x: float) -> str:
+    """Draw a glyph that stands for these characters, as browsers store letters with signs."""
+    span = f"/Span << /ActualText <FEFF{codes}> >> BDC"
+    return drawn("n", x).replace("BT", f"BT {span}").replace("ET", "EMC ET")
+
+
+def test_letters_with_vowel_signs_stay_in_their_word_beside_a_number() -> None:
+    letters = spelled("05D2", 303.4) + spelled("05D105B8", 310) + spelled("05D005B705BC", 316.7)
+    phrase = drawn("\\(Vennick\\)", 246) + drawn("1874", 216) + hebrew("cba", 202)
+    assert text_of(letters + phrase) == "א\u05b7\u05bcב\u05b8ג (Vennick) 1874 אבג"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import NamedTuple
 
+from conflictscore.retrieval.reading.bidirectional import reads_from_right
 from conflictscore.retrieval.reading.pdf_lines import Segment
 
 _COLUMN_LINES, _COLUMN_WORDS = 3, 3
@@ -147,6 +148,7 @@ def _column(segment: Segment, columns: Sequence[tuple[float, float]]) -> int | N
 
 
 def _table(block: list[SegmentLine], columns: Sequence[tuple[float, float]]) -> Iterator[PageLine]:
+    from_right = is_from_right(segment for line in block for segment in line)
     for line in block:
         cells = [""] * len(columns)
         for segment in line:
@@ -158,17 +160,25 @@ def _table(block: list[SegmentLine], columns: Sequence[tuple[float, float]]) -> 
             within = _column(segment, columns)
             number = number if within is None else within
             cells[number] = f"{cells[number]} {segment.text}".strip()
+        if from_right:
+            cells.reverse()
         yield PageLine(" | ".join(cells), line[0].y, line[0].size, is_row=True)
 
 
+def is_from_right(segments: Iterable[Segment]) -> bool:
+    """Whether columns of these segments are read from right to left."""
+    return reads_from_right("".join(segment.text for segment in segments))
+
+
 def _text(block: list[SegmentLine]) -> Iterator[PageLine]:
+    from_right = is_from_right(segment for line in block for segment in line)
     if _is_text_in_columns(block):
-        for side in (0, 1):
+        for side in (1, 0) if from_right else (0, 1):
             for line in block:
                 yield PageLine(line[side].text, line[side].y, line[side].size)
         return
     for line in block:
-        text = line[0].text if len(line) == 1 else " ".join(segment.text for segment in line)
+        text = " ".join(segment.text for segment in (reversed(line) if from_right else line))
         yield PageLine(text, line[0].y, line[0].size)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from conflictscore.retrieval.reading.pdf_columns import PageLine, laid_out
+from conflictscore.retrieval.reading.pdf_columns import PageLine, is_from_right, laid_out
 from conflictscore.retrieval.reading.pdf_lines import Segment
 from conflictscore.retrieval.reading.pdf_objects import Area
 
@@ -136,6 +136,7 @@ class Grid:
         for segment in segments:
             by_cell.setdefault(self._cell(segment), []).append(segment)
         size = max(segment.size for segment in segments)
+        from_right = is_from_right(segments)
         for row in range(len(self.rows) - 1):
             cells = [self._of(_Cell(row, column)) for column in range(len(self.columns) - 1)]
             distinct = [*dict.fromkeys(cells)]
@@ -146,6 +147,8 @@ class Grid:
                     self._cell_text(cells, row, column, by_cell, chosen)
                     for column in range(len(cells))
                 ]
+                if from_right:
+                    texts = _from_right(texts, cells)
                 if any(texts):
                     text = " | ".join(texts) if len(distinct) > 1 else "".join(texts)
                     yield PageLine(text, self.rows[row + 1], size, is_row=len(distinct) > 1)
@@ -224,6 +227,12 @@ class Grid:
             columns = (column for column, middle in enumerate(middles) if low <= middle <= high)
             floors.update(_Cell(row, column) for column in columns)
         return floors
+
+
+def _from_right(texts: Sequence[str], cells: Sequence[_Cell]) -> list[str]:
+    """Return the texts of a row from right to left; a wide cell has its text in its last column."""
+    by_cell = dict(zip(reversed(cells), reversed(texts), strict=True))
+    return [by_cell.pop(cell, "") for cell in reversed(cells)]
 
 
 def _middle(segment: Segment) -> tuple[float, float]:

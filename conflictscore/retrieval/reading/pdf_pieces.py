@@ -98,6 +98,8 @@ class BlockGlyphs:
         text: The texts of the pages, one after another.
         words: The words of the text.
         offsets: The place of each page's first character in the text, and the end of the text.
+        pdfium_text: The texts of the pages as pdfium returns them.
+        has_right_to_left: Whether the texts have Hebrew, Arabic or other right-to-left letters.
     """
 
     def __init__(self, pages: Sequence[PageGlyphs], many: ManyCalls) -> None:
@@ -117,7 +119,9 @@ class BlockGlyphs:
         self.text = own_text = "".join([page.text() + _PAGE_END for page in pages])
         codes = _codes(own_text)
         self.words = _words(codes)
-        if _has_single_letters(self.words) or _has_right_to_left(codes):
+        self.has_right_to_left = _has_right_to_left(codes)
+        self.pdfium_text = own_text
+        if _has_single_letters(self.words) or self.has_right_to_left:
             self.text = with_whole_words(self.text, self)
         if self.words.has_controls:
             self.text = with_known_signs(self.text)
@@ -173,11 +177,11 @@ class BlockGlyphs:
         last_owners = owners.copy()
         is_whole = (of_groups == owners_before)[groups]
         divided = (~is_whole).nonzero()[0]
-        owners[divided] = self._owners(starts[divided])
+        owners[divided] = self.owners(starts[divided])
         inner = divided[~ends_group[divided]]
         last_owners[inner] = owners[inner]
         unsure = inner[(owners[inner + 1] != owners[inner]) & (ends[inner] - starts[inner] > 1)]
-        last_owners[unsure] = self._owners(ends[unsure] - 1)
+        last_owners[unsure] = self.owners(ends[unsure] - 1)
         return owners, last_owners, is_whole, begins_group
 
     def _group_owners(
@@ -190,11 +194,11 @@ class BlockGlyphs:
         """
         lines = begins_line.cumsum() - 1
         ends_line = ends_of(begins_line)
-        line_owners = self._owners(starts[begins_line])
-        last_line_owners = self._owners(ends[ends_line] - 1)
+        line_owners = self.owners(starts[begins_line])
+        last_line_owners = self.owners(ends[ends_line] - 1)
         owners = last_line_owners[lines]
         inner = (line_owners != last_line_owners)[lines] & ~ends_line
-        owners[inner] = self._owners(ends[inner] - 1)
+        owners[inner] = self.owners(ends[inner] - 1)
         owners_before = np.empty_like(owners)
         owners_before[1:] = owners[:-1]
         owners_before[begins_line] = line_owners
@@ -216,7 +220,7 @@ class BlockGlyphs:
             change_owners.append(last_owners[is_adjacent])
             rest = ~is_adjacent
             middles = (firsts[rest] + lasts[rest]) // 2
-            middle_owners = self._owners(middles)
+            middle_owners = self.owners(middles)
             firsts, lasts = _alternately(firsts[rest], middles), _alternately(middles, lasts[rest])
             owners = _alternately(owners[rest], middle_owners)
             last_owners = _alternately(middle_owners, last_owners[rest])
@@ -225,7 +229,7 @@ class BlockGlyphs:
             owners, last_owners = owners[differs], last_owners[differs]
         return np.concatenate(changes), np.concatenate(change_owners)
 
-    def _owners(self, places: "Places") -> "_Owners":
+    def owners(self, places: "Places") -> "_Owners":
         """Return the addresses of the objects that draw the characters at ascending places."""
         owners = self._each(places, lambda handle, own: map(calls().owner, repeat(handle), own))
         return np.fromiter(chain.from_iterable(owners), np.uintp, len(places))

@@ -141,3 +141,9 @@ def _heights(boxes: "NDArray[np.float32]") -> "_Numbers":
     heights: _Numbers = np.abs(numbers[:, 1] - numbers[:, 3])
     heights[heights == 0] = 1.0
     return heights
+
+
+def is_inside(crop: Box, x: float, y: float) -> bool:
+    """Whether a point lies within a page's crop box."""
+    left, bottom, right, top = crop
+    return left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1

@@ -20,7 +20,9 @@ from conflictscore.retrieval.reading.pdf_positions import (
     SPACE,
     Box,
     Positions,
+    is_inside,
 )
+from conflictscore.retrieval.reading.pdf_right_to_left import LinesFromRight, PlacedLine
 
 _WORD = re.compile(r"\S+")
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
@@ -147,8 +149,13 @@ class Runs:
             flags = [owner in doubtful for owner in self._owners[own].tolist()]
             uneven = uneven.union(self._positions.lines[own][flags].tolist())
         self._usual = _USUAL
+        from_right = self._lines_from_right(page) if self._glyphs.has_right_to_left else None
         for line in range(*self._page_lines[page : page + 2]):
             whole = self._wholes[line]
+            if from_right and (group := from_right.groups.get(line)):
+                if line == group.start:
+                    yield from self._runs_from_right(group, from_right, doubtful, walls)
+                continue
             if line in uneven:
                 pieces = self._line_pieces(line)
                 yield from self._uneven_runs(pieces, whole, self._crops[page], doubtful, walls)
@@ -160,6 +167,35 @@ class Runs:
                 yield from self._divided(whole, pieces, 0, len(pieces.starts), cuts, walls)
             else:
                 yield whole
+
+    def _lines_from_right(self, page: int) -> LinesFromRight:
+        """Return the lines of a page that have right-to-left letters.
+
+        Lines that are not horizontal are left out.
+        """
+        own = range(*self._page_lines[page : page + 2])
+        page_lines = [
+            PlacedLine(
+                int(self._places[0, self._firsts[line]]),
+                int(self._places[1, self._firsts[line + 1] - 1]),
+                self._wholes[line].y,
+                is_level=_is_level(self._wholes[line]),
+            )
+            for line in own
+        ]
+        start, end = self._glyphs.offsets[page : page + 2].tolist()
+        return LinesFromRight(self._glyphs, page_lines, own.start, self._crops[page], (start, end))
+
+    def _runs_from_right(
+        self, group: range, lines: LinesFromRight, doubtful: set[int], walls: Walls | None
+    ) -> Iterator[TextRun]:
+        """Yield the runs of lines at the same height that have right-to-left letters."""
+        first = self._wholes[group.start]
+        breaks, spaced = first.breaks, first.spaced
+        for cell in lines.cells(group, doubtful, walls):
+            place = cell.left, cell.right, cell.y, cell.owner
+            yield TextRun(cell.text, cell.size, *place, breaks, spaced, 0.0)
+            breaks, spaced = False, True
 
     def _cuts(self, line: int, size: float) -> list[int]:
         """Return the places of an even line that follow wide white space."""
@@ -234,7 +270,7 @@ class Runs:
         for number in range(count):
             x, y, owner = pieces.xs[number], pieces.ys[number], pieces.owners[number]
             own = owner * (owner in doubtful)
-            inside = _is_inside(crop, x, y)
+            inside = is_inside(crop, x, y)
             if first:
                 is_level = -SAME_LINE < (y - first.y) / first.size < SAME_LINE
                 step, start = x - pieces.xs[number - 1], pieces.starts[number - 1]
@@ -321,7 +357,6 @@ class Runs:
         return SPACE * size < gap <= GAP * size or (overlaps and gap < -OVERLAP * size)
 
 
-def _is_inside(crop: Box, x: float, y: float) -> bool:
-    """Whether a point lies within a page's crop box."""
-    left, bottom, right, top = crop
-    return left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1
+def _is_level(line: TextRun) -> bool:
+    """Whether a line is horizontal, although letters with vowel signs may be higher than others."""
+    return abs(line.slope) < max(line.size, abs(line.end - line.x) / 4)

@@ -1,0 +1,184 @@
+"""Puts the characters of a line with right-to-left letters in reading order.
+
+The characters are handed over as they stand in the line, from left to right. This is the reverse of
+Unicode's bidirectional algorithm, which says how a text is laid out.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+_FROM_RIGHT = re.compile("[\u0590-\u07bf\u0860-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Matches Hebrew, Arabic, Syriac and Thaana letters, and others that are read from the right."""
+_CLEAR = 0.75
+"""Minimum share of right-to-left letters, or of others, that decides the direction of a line. Other
+lines have the direction of their page. The limit was chosen by hand."""
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_CLOSING = {closing: opening for opening, closing in _BRACKETS.items()}
+_EITHER_BRACKET = {*_BRACKETS, *_CLOSING}
+_KINDS = {
+    **dict.fromkeys(("R", "AL"), "R"),
+    **dict.fromkeys(("EN", "AN"), "N"),
+    **dict.fromkeys(("ES", "CS"), "S"),
+    "L": "L",
+}
+"""Kinds of characters by their class in Unicode's bidirectional algorithm: letters read from the
+right or the left, digits, and separators within numbers. All others are neutral ("W")."""
+
+
+class Unit(NamedTuple):
+    """A character with its marks, a ligature, or a space; for its kind see ``_KINDS``."""
+
+    text: str
+    kind: str
+
+
+def unit(text: str) -> Unit:
+    """Return the unit of a text, whose first character decides the kind."""
+    is_space = text.isspace()
+    return Unit(text, "W" if is_space else _KINDS.get(unicodedata.bidirectional(text[0]), "W"))
+
+
+def has_right_to_left(text: str) -> bool:
+    """Whether a text contains a right-to-left letter."""
+    return not text.isascii() and _FROM_RIGHT.search(text) is not None
+
+
+def reads_from_right(text: str) -> bool:
+    """Whether at least half of the letters of a text are read from right to left."""
+    if text.isascii():
+        return False
+    from_right = len(_FROM_RIGHT.findall(text))
+    return from_right > 0 and 2 * from_right >= sum(map(_is_letter, text))
+
+
+def in_reading_order(units: Sequence[Unit], *, page_from_right: bool) -> str:
+    """Return the text of the units of a line.
+
+    ``page_from_right`` says whether most lines of the page are read from right to left.
+    """
+    text = "".join(each.text for each in units)
+    if not has_right_to_left(text):
+        return _with_brackets(text)
+    share = len(_FROM_RIGHT.findall(text)) / sum(map(_is_letter, text))
+    last_letter = next(filter(_is_letter, reversed(text)))
+    is_from_right = share >= _CLEAR
+    if page_from_right:
+        is_from_right = share > 1 - _CLEAR or has_right_to_left(last_letter)
+    if any(unicodedata.bidirectional(character) == "AL" for character in text):
+        units = [_as_after_arabic(each) for each in units]
+    return _with_brackets("".join(_from_right(units) if is_from_right else _from_left(units)))
+
+
+def _as_after_arabic(each: Unit) -> Unit:
+    """Return the unit for a line with Arabic letters, in which a hyphen is not part of a number."""
+    is_hyphen = unicodedata.bidirectional(each.text[0]) == "ES"
+    return each._replace(kind="W") if is_hyphen else each
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalpha() or _FROM_RIGHT.match(character) is not None
+
+
+def _from_right(units: Sequence[Unit]) -> Iterator[str]:
+    """Yield the texts of a right-to-left line in reading order; the units are as they stand."""
+    chunks: list[str] = []
+    place = 0
+    while place < len(units):
+        end = _end_from_left(units, place)
+        chunks.append("".join(each.text for each in units[place:end]))
+        place = end
+    return reversed(chunks)
+
+
+def _end_from_left(units: Sequence[Unit], start: int) -> int:
+    """Return the end of the part that is read from left to right; at least one unit."""
+    kind = units[start].kind
+    if kind == "L":
+        return _end_of_phrase(units, start)
+    if kind != "N" and not _leads_number(units, start):
+        return start + 1
+    end = letter = _end_of_number(units, start)
+    while letter < len(units) and units[letter].text == " ":
+        letter += 1  # a date ("20 March")
+    is_phrase = letter < len(units) and units[letter].kind == "L"
+    return _end_of_phrase(units, letter) if is_phrase else end
+
+
+def _end_of_phrase(units: Sequence[Unit], start: int) -> int:
+    """Return the end of a phrase of letters and numbers that begins with a letter."""
+    brackets = inside = 0
+    place = end = start
+    while place < len(units) and units[place].kind != "R":
+        text, kind = units[place]
+        brackets += text in _EITHER_BRACKET
+        # a number after a bracket that is not opened in the phrase is not a part of it
+        if kind == "L" or (kind == "N" and brackets % 2 == 0):
+            end = _end_of_number(units, place) if kind == "N" else place + 1
+            place, inside = end, brackets
+        else:
+            place += 1
+    closes = inside % 2 and end < len(units) and units[end].text in _EITHER_BRACKET
+    return end + 1 if closes else end
+
+
+def _leads_number(units: Sequence[Unit], place: int) -> bool:
+    """Whether a currency sign stands directly to the left of a number."""
+    is_currency = unicodedata.category(units[place].text[0]) == "Sc"
+    return is_currency and place + 1 < len(units) and units[place + 1].kind == "N"
+
+
+def _end_of_number(units: Sequence[Unit], start: int) -> int:
+    """Return the end of a number, with the separators in it and a percent sign after it."""
+    place = start + 1
+    while place < len(units):
+        follows = place + 1 < len(units) and units[place + 1].kind == "N"
+        if units[place].kind == "N":
+            place += 1
+        elif units[place].kind == "S" and units[place].text.strip() and follows:
+            place += 2
+        else:
+            break
+    if place < len(units) and unicodedata.bidirectional(units[place].text[0]) == "ET":
+        place += 1
+    return place
+
+
+def _from_left(units: Sequence[Unit]) -> Iterator[str]:
+    """Yield the texts of a left-to-right line in reading order."""
+    place = 0
+    while place < len(units):
+        if units[place].kind != "R":
+            yield units[place].text
+            place += 1
+            continue
+        end = place + 1
+        for number in range(place + 1, len(units)):
+            if units[number].kind == "L":
+                break
+            if units[number].kind == "R":
+                end = number + 1
+        yield from _from_right(units[place:end])
+        place = end
+
+
+def _with_brackets(text: str) -> str:
+    """Return a text whose brackets open and close as their places demand.
+
+    Files differ in whether they store a bracket as it looks, or as it is read.
+    """
+    characters = list(text)
+    is_open = dict.fromkeys(_BRACKETS, False)
+    for place, character in enumerate(characters):
+        opening = character if character in _BRACKETS else _CLOSING.get(character)
+        if opening is None:
+            continue
+        before = text[place - 1 : place].strip() if place else ""
+        after = text[place + 1 : place + 2].strip()
+        if not before and not after:
+            continue
+        opens = not is_open[opening] if bool(before) == bool(after) else not before
+        is_open[opening] = opens
+        characters[place] = opening if opens else _BRACKETS[opening]
+    return "".join(characters)
