@@ -17,7 +17,7 @@ demo: plan $(VENV)/.demo  ## fetch the local models once, and ask a question on 
 
 plan:  ## print what the demo will do; it never uses a key from the environment
 	@echo "1. Set up $(VENV). 2. Fetch the local models once (1.5 GB). 3. Answer a question from seven documents that disagree."
-	@echo "On two idle cores, the first run takes about 3 minutes plus the download, and a later run 1 to 2 minutes."
+	@echo "On two idle cores, the first run takes about 3 minutes plus the download, and a later run about 1 minute."
 	@if [ -n "$$OPENAI_API_KEY" ]; then \
 	  echo "OPENAI_API_KEY is set, but this demo does not use it. To use OpenAI instead, at its price and without the"; \
 	  echo "download, press Ctrl-C and run:"; \
