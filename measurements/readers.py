@@ -211,7 +211,7 @@ def _drawn(folder: Path, largest: int, seed: int, endings: Sequence[str]) -> lis
 
 
 def _samples(files: Sequence[RealFile], folder: Path, most: int) -> dict[str, list[_Shown]]:
-    """Return the first files of each ending with visible words."""
+    """Return, for each kind of file, the first files that contain visible words."""
     samples: dict[str, list[_Shown]] = defaultdict(list)
     with viewer() as visible_in:
         for file in files:

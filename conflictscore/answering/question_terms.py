@@ -1,4 +1,4 @@
-"""Functions that find the words for what a question asks, and look for them in claims.
+"""Finds the words that name what a question asks for, and looks for them in claims.
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.

@@ -200,8 +200,8 @@ def left_out_of(
 ) -> Iterator[Gap]:
     """Yield gaps for parts of a tool message that the model saw as evidence but the check skipped.
 
-    Blocks other than text (images, files) are never read. A text that did not become a document is
-    a gap if it is long or concerns the question. Other short texts are mere receipts, times or
+    Blocks other than text (images, files) are never read. A text that was not used as a document
+    is a gap if it is long or concerns the question. Other short texts are mere receipts, times or
     numbers. If a tool writes something and its result, however long, only repeats the call's
     ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` are no
     evidence.

@@ -85,8 +85,9 @@ _MOST_TOKENS = re.compile(
 _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
 """Matches a refusal of a limit that a reasoning model used up before it replied."""
 _LEAST_MOST_TOKENS = 256
-"""Smallest number in a refusal that is taken for the maximum reply limit. No endpoint limits
-replies to fewer than 256 tokens.
+"""Smallest number in an endpoint's refusal that is taken for its limit on the length of replies.
+
+No endpoint limits replies to fewer than 256 tokens.
 """
 _SCOUT_S = 1.0
 """Seconds that other requests wait for the outcome of the first request for JSON. A server that

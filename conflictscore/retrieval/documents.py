@@ -175,7 +175,7 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 def _is_clean(document: Document) -> bool:
     """Return whether :func:`as_document` would return a record unchanged.
 
-    Since it never changes the text, the text is only checked for emptiness.
+    That function never changes the text, so here the text only has to be non-empty.
     """
     if not document.text.strip() or any(key in _OWN_FIELDS for key in document.metadata):
         return False

@@ -232,7 +232,7 @@ def _is_underline(text: str, at: int) -> bool:
 
 
 def _has_front_matter(text: str, at: int) -> bool:
-    """Return whether a text begins with a rule and a field, as Markdown files with metadata do."""
+    """Return whether a text begins with a line of dashes and a field, as Markdown metadata do."""
     lines = text[at : at + 2 * _LEAD].split("\n")
     return not text[:at].strip() and len(lines) > 1 and bool(re.match(r"\w+:", lines[1]))
 

@@ -217,8 +217,8 @@ def _columns_in(path: Path, names: Collection[str], columns: Columns) -> tuple[s
     """Find, among the column names, the paths of the answer and of the documents.
 
     Raises:
-        InputError: A column is missing, or two columns have the same name. Names are unique in the
-            output, which would therefore lose one of the two.
+        InputError: A column is missing, or two columns have the same name. The output has each
+            name only once, so one of the two columns would be lost.
     """
     try:
         paths = columns.among(names)

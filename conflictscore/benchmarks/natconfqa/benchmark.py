@@ -92,8 +92,8 @@ def natconfqa(data: Path, form: Form, seed: int, *, error_types: bool = False) -
 def natconfqa_without_conflict(data: Path, form: Form, seed: int) -> Benchmark:
     """Define the benchmark on the questions without conflicting answers (section 5.2, Table 6).
 
-    The questions are asked in the same way as questions with a conflict. The answers are judged
-    only by the measures of answers, not by the measures of conflicts.
+    The questions are asked in the same way as questions with a conflict. Only the measures of
+    answers are applied, not those of conflicts.
     """
     subsets = frozenset({Subset.NO_CONFLICT})
     benchmark = _of_subsets(data, form, subsets, "answers that do not conflict")

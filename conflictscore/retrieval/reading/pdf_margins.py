@@ -102,7 +102,7 @@ def _is_repeated(head: _Head, earlier: Mapping[str, Sequence[_Head]]) -> bool:
 
 
 def _offsets(edges: Sequence[Sequence[PageLine]]) -> Counter[tuple[bool, int]]:
-    """Count the differences between bare numbers at the edges of pages and the pages' indices.
+    """Count by how much the bare numbers at the edges of pages exceed the index of their page.
 
     For page numbers, the difference is the same on each page; for other numbers, it is not. Roman
     numbers are counted separately.
