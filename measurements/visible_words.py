@@ -125,7 +125,7 @@ def _paragraphs(root: ElementTree.Element) -> list[str]:
             lines[-1] += element.text or ""
         elif name in ("tab", "br", "cr"):
             lines[-1] += " "
-        elif name in ("noBreakHyphen",):
+        elif name == "noBreakHyphen":
             lines[-1] += "-"
         for child in element:
             walk(child)
@@ -148,26 +148,30 @@ def _is_hidden(run: ElementTree.Element) -> bool:
 def _by_most(content: bytes) -> Visible:
     """Return the words that two of three plain extractors find in a PDF, in pymupdf's order."""
     by_pymupdf = second_text(content, ".pdf")
-    texts = [by_pymupdf, _by_pdfminer(content), _by_pypdf(content)]
+    others = (_text_by(extract, content) for extract in (_by_pdfminer, _by_pypdf))
+    texts = [by_pymupdf, *others]
     counts = [Counter(words_of(re.sub("[-\u2010\u00ad][ \t]?\n", "", text))) for text in texts]
     words = {word: median_low([count[word] for count in counts]) for word in set().union(*counts)}
     return Visible(Counter({word: count for word, count in words.items() if count}), by_pymupdf)
 
 
-def _by_pdfminer(content: bytes) -> str:
+def _text_by(extract: Callable[[bytes], str], content: bytes) -> str:
+    """Return an extractor's text of a PDF.
+
+    An extractor that fails finds no words, so a word then counts only if both others find it.
+    """
     try:
-        return str(import_module("pdfminer.high_level").extract_text(io.BytesIO(content)))
+        return extract(content)
     except ImportError:
         raise
-    except Exception:  # noqa: BLE001 - the other two then decide
+    except Exception:  # noqa: BLE001 - extractors raise errors of any type
         return ""
+
+
+def _by_pdfminer(content: bytes) -> str:
+    return str(import_module("pdfminer.high_level").extract_text(io.BytesIO(content)))
 
 
 def _by_pypdf(content: bytes) -> str:
-    try:
-        reader = import_module("pypdf").PdfReader(io.BytesIO(content))
-        return "\n".join(page.extract_text() for page in reader.pages)
-    except ImportError:
-        raise
-    except Exception:  # noqa: BLE001 - the other two then decide
-        return ""
+    reader = import_module("pypdf").PdfReader(io.BytesIO(content))
+    return "\n".join(page.extract_text() for page in reader.pages)

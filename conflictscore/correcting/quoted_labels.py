@@ -69,7 +69,8 @@ def _is_quoted_well(verdict: EvidenceLabel, terms: frozenset[str]) -> bool:
     """Return whether a verdict quotes its document, in words of the claim."""
     if not verdict.snippet or not verdict.snippet_found or verdict.document_cut:
         return False
-    return len(terms & telling_terms(verdict.snippet)) >= _LEAST_SHARED * len(terms)
+    shared = terms & telling_terms(verdict.snippet)
+    return bool(shared) and len(shared) >= _LEAST_SHARED * len(terms)
 
 
 def _label(

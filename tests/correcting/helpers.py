@@ -67,6 +67,12 @@ class ByNumbers:
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
 
 
+class EmbeddedByNumbers(ByNumbers):
+    """The same judge as an embedded labeler."""
+
+    embedded = True
+
+
 def looking_embedded(
     question: str, *texts: str, labeler: Any, reply: Callable[[str], str] | Replies, **more: Any
 ) -> tuple[Looking, Replies]:

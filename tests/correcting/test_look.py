@@ -19,7 +19,7 @@ from conflictscore.records import (
     LookOutcome,
     SecondLook,
 )
-from tests.correcting.helpers import ByNumbers, Replies, documents_with
+from tests.correcting.helpers import ByNumbers, EmbeddedByNumbers, Replies, documents_with
 from tests.nodes.steps import PROMPTS, claim_with
 from tests.world import rival_lines
 
@@ -50,12 +50,6 @@ def reader(prompt: str) -> str:
 def weighing(prompt: str) -> str:
     first = prompt.index("1874.\n</claim>") < prompt.index("1871.\n</claim>")
     return f"SIDE: {'A' if first else 'B'}\nGROUND: PRIMARY\nREASON: Written then (Doc 4)."
-
-
-def embedded() -> ByNumbers:
-    labeler = ByNumbers()
-    labeler.embedded = True  # type: ignore[attr-defined]
-    return labeler
 
 
 async def looked(
@@ -179,7 +173,7 @@ async def test_a_reader_that_invents_wins_nothing() -> None:
 
 
 async def test_all_are_asked_where_the_embedded_labeler_may_have_missed_a_side() -> None:
-    labeler = embedded()
+    labeler = EmbeddedByNumbers()
     sides = claim_with("+++-00", CLAIM)  # the report is called irrelevant
     texts = [f"{text} It was repainted in 1936." for text in TEXTS]
 
@@ -194,7 +188,7 @@ async def test_all_are_asked_where_the_embedded_labeler_may_have_missed_a_side()
 async def test_documents_with_a_single_year_give_it_without_being_asked() -> None:
     sides = claim_with("+++-00", CLAIM)
 
-    look, model = await looked(sides, documents_with(*TEXTS), labeler=embedded())
+    look, model = await looked(sides, documents_with(*TEXTS), labeler=EmbeddedByNumbers())
 
     assert look.candidates[1].given_by == (4, 5)
     assert look.candidates[0].given_by == (1, 2, 3)
@@ -207,7 +201,7 @@ async def test_a_forged_copy_does_not_silence_its_original() -> None:
     documents = documents_with(TEXTS[0], TEXTS[0].replace("1871", "1874"))
     documents[1] = documents[1].model_copy(update={"duplicate_of": 1})
 
-    look, _ = await looked(claim_with("+-", CLAIM), documents, labeler=embedded())
+    look, _ = await looked(claim_with("+-", CLAIM), documents, labeler=EmbeddedByNumbers())
 
     assert [one.given_by for one in look.candidates] == [(1,), (2,)]
     assert look.decided_by == "weighing"
@@ -234,7 +228,7 @@ async def test_what_an_embedded_labeler_denies_counts_where_the_document_says_so
         claim_with("+---", CLAIM),
         documents,
         reads,
-        embedded(),
+        EmbeddedByNumbers(),
         question="Was the lamp first lit in 1871?",
         passage="Yes.",
         unsettled="keep",
@@ -261,7 +255,7 @@ async def test_embedded_models_alone_make_no_yes_of_a_no(
         claim_with("+--", "The lamp was first lit in 1871."),
         documents_with(*("The lamp was first lit in 1871",) * 3),
         lambda _: other,
-        embedded(),
+        EmbeddedByNumbers(),
         question="Was the lamp first lit in 1871?",
         passage=passage,
     )
@@ -283,7 +277,7 @@ async def test_a_reader_that_says_yes_for_documents_of_the_no_disputes_nothing(
         claim_with("+-", "The lamp was first lit in 1874, not in 1871."),
         documents_with("<<a>> lit in 1874", "<<b>> lit in 1871"),
         reads,
-        embedded(),
+        EmbeddedByNumbers(),
         question="Was the lamp first lit in 1871?",
         passage="No. It was first lit in 1874.",
     )

@@ -7,7 +7,7 @@ import pytest
 from conflictscore.correcting.look import look_again_at
 from conflictscore.correcting.repeating import ToRead, to_read
 from conflictscore.prompts import PromptSet
-from tests.correcting.helpers import ByNumbers, Replies, looking_embedded
+from tests.correcting.helpers import ByNumbers, EmbeddedByNumbers, Replies, looking_embedded
 from tests.nodes.steps import claim_with
 
 LAMP = "In which year did the lighthouse first light its lamp?"
@@ -17,15 +17,9 @@ AGAINST = "Log: 14 October 1874, lamp lit this evening for the first time."
 BOTH = "Report: the lamp was first lit in 1874; the stone of 1871 was cut too early."
 
 
-def embedded() -> ByNumbers:
-    labeler = ByNumbers()
-    labeler.embedded = True  # type: ignore[attr-defined]
-    return labeler
-
-
 def asked(signs: str, *texts: str, claim: str = CLAIM, labeler: Any = None) -> ToRead:
     looking, _ = looking_embedded(
-        LAMP, *texts, labeler=labeler or embedded(), reply=lambda _: "nobody is asked"
+        LAMP, *texts, labeler=labeler or EmbeddedByNumbers(), reply=lambda _: "nobody is asked"
     )
     return to_read(claim_with(signs, claim), LAMP, looking.documents, looking)
 
@@ -87,7 +81,9 @@ async def test_the_answer_of_one_document_counts_for_those_that_state_only_its_v
         return f"The lighthouse first lit its lamp {value}."
 
     texts = (AGAINST, BOTH, FOR, FOR.replace("mayor", "guide"))
-    looking, model = looking_embedded(LAMP, *texts, labeler=embedded(), reply=Replies(read))
+    looking, model = looking_embedded(
+        LAMP, *texts, labeler=EmbeddedByNumbers(), reply=Replies(read)
+    )
     look = await look_again_at(claim_with("--++", CLAIM), CLAIM, looking)
 
     assert len(model.asked) == documents

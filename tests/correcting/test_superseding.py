@@ -14,7 +14,7 @@ from conflictscore.records import (
     LookOutcome,
     SecondLook,
 )
-from tests.correcting.helpers import ByNumbers, documents_with, looking_embedded
+from tests.correcting.helpers import EmbeddedByNumbers, documents_with, looking_embedded
 from tests.nodes.steps import claim_with
 
 QUESTION = "How much is the Osk rate?"
@@ -22,10 +22,8 @@ CLAIM, RIVAL = "The Osk rate is 320 euros.", "The Osk rate is 380 euros."
 OLD, NEW = "Osk rate: 320 euros.", "From 1 June the Osk rate is 380 euros instead of 320."
 
 
-class Embedded(ByNumbers):
+class Embedded(EmbeddedByNumbers):
     """Labels by numbers, without a call; a document supports a replacement that it contains."""
-
-    embedded = True
 
     async def label(self, claim: Claim, document: Document, meter: UsageMeter) -> EvidenceLabel:
         if "replaced by" not in claim.text:

@@ -20,7 +20,7 @@ from conflictscore.records import (
     LookOutcome,
     SecondLook,
 )
-from tests.correcting.helpers import ByNumbers, Replies, documents_with, looking_embedded
+from tests.correcting.helpers import EmbeddedByNumbers, Replies, documents_with, looking_embedded
 from tests.nodes.steps import PROMPTS
 
 T = TypeVar("T")
@@ -80,10 +80,13 @@ async def looked(
 ) -> tuple[SecondLook, Probable]:
     texts = [f"Notice {number} about dogs on the ferry." for number in range(1, len(odds) + 1)]
     model = Probable(dict(zip(texts, odds, strict=True)), reply)
-    labeler: Any = ByNumbers()
-    labeler.embedded = True
     looking, _ = looking_embedded(
-        question, *texts, labeler=labeler, reply=model, only_claim=True, answer=passage
+        question,
+        *texts,
+        labeler=EmbeddedByNumbers(),
+        reply=model,
+        only_claim=True,
+        answer=passage,
     )
     return await look_again_at(claim, passage, looking), model
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from statistics import median
 from typing import NamedTuple
 
@@ -237,7 +238,7 @@ def _attach(marks: Sequence[_Sign], signs: Sequence[_Sign]) -> None:
     for mark in marks if letters else ():
         place = bisect_left(middles, mark.middle)
         near = letters[max(0, place - 1) : place + 1]
-        base = min(near, key=lambda sign, mark=mark: abs(sign.middle - mark.middle))  # type: ignore[misc]
+        _, base = min(((abs(sign.middle - mark.middle), sign) for sign in near), key=itemgetter(0))
         base.text = _in_order(base.text + mark.text)
 
 
