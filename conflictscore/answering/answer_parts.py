@@ -17,7 +17,8 @@ The delimiters are Unicode punctuation, so Markdown emphasis can begin or end ri
 class Standing(StrEnum):
     """The outcome of checking a part of the answer.
 
-    If several outcomes apply, the first one listed here is used.
+    If several outcomes apply, the first one listed here is used: changes come first, then problems.
+    So a part counts as supported only if nothing else applies.
     """
 
     HEDGED = "hedged"  # Changed to give several answers from the documents.
@@ -93,6 +94,7 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
     start, end = part.start, part.end
     if kind == "code" and answer.startswith(("```", "~~~"), start):
         first, last = answer.find("\n", start, end), answer.rfind("\n", start, end)
+        # a block without lines between its fences has nothing to mark
         return (first + 1, last) if -1 < first < last else (end, end)
     if kind == "row":
         start += answer.startswith("|", start)
@@ -103,6 +105,7 @@ def _inside(answer: str, part: AnswerPart, kind: str) -> tuple[int, int]:
 def _changed_spans(run: Run) -> Iterator[tuple[tuple[int, int], RevisionAction]]:
     """Yield the span of each changed text in the final answer, with the action that changed it."""
     answer = run.answer or ""
+    # a whole new answer has no single changed passage
     changes = [change for change in run.applied_changes if not change.whole]
     last = max((change.round for change in changes), default=0)
     for change in changes:

@@ -88,6 +88,7 @@ async def weigh(
             probabilities=tuple(weight / total for weight in weights),
         )
 
+    # the log-probabilities are stored, since replies of one letter are not cached elsewhere
     cache = model.cache if model.deterministic and model.identity is not None else None
     key = {"letters to": prompt, "of": letters, "by": model.identity}
     record = {} if cache is None else await cache.get_async(key)
@@ -153,9 +154,10 @@ def unframed(text: str, passage: str, shown: Collection[str] = ()) -> str:
     remaining text is the replacement.
     """
     if _MARK.search(passage):
-        return text
+        return text  # the passage itself has such marks, so marks do not show what was copied
+    # the empty text stands for a block in which the model wrote nothing
     rest = _without_copies(text, {folded(each) for each in (passage, *shown, "")})
-    # a single block, which has two delimiters, may be the new passage in the delimiters of the old
+    # if the reply is a single block (two delimiters), its text may be meant as the new passage
     if not rest and len(_MARK.findall(text)) > 2:
         raise ValueError("it only repeated texts of the request")
     text = rest or text

@@ -138,6 +138,7 @@ class ModelAnswerer:
         The caller's call parameters apply, except those meant only for the text of an answer.
         """
         parameters = _without_text_parameters(self.context.answer_parameters)
+        # a caller may also have put such parameters into the extra body of the request
         if body := parameters.pop("extra_body", None):
             parameters["extra_body"] = _without_text_parameters(body)
         history = conversation_of(state, self.context.generator).messages
@@ -254,6 +255,7 @@ class Reconsideration:
             **option_fields(self.options, by_probability=self.weighed),
         }
         render = partial(prompts.render, f"{form}_regenerate", **fields)
+        # no call is made here, so the meter stays empty
         reader = Reader(model, prompts, UsageMeter())
         return _with_documents(render, self.question, self.documents, reader, self.history)
 

@@ -47,7 +47,7 @@ from conflictscore.tokens import count_tokens
 
 T = TypeVar("T")
 C = TypeVar("C", bound=str | tuple[str, str])
-_Read = Callable[[str, str], tuple[C, ...]]  # a function that reads a reply, given the answer
+_Read = Callable[[str, str], tuple[C, ...]]  # reads a reply; its second argument is the answer
 _Span = tuple[int, int]
 
 _LEAST_TOKENS = 160  # Enough for the claims of a short answer.
@@ -152,7 +152,8 @@ def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
     """Return the claims of a JSON answer, one for each value, with gaps for omitted values.
 
-    If no value was left out, the gaps are the parts of the answer that no claim covers.
+    If no value was left out, the gaps are the parts of the answer that no claim covers. Otherwise,
+    such a part would report an omitted value for a second time.
     """
     json_claims = await claims_of_values(answer, question, judge)
     gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in json_claims.left_out)
@@ -180,6 +181,7 @@ async def claims_of_passage(before: str, passage: str, judge: Reader) -> tuple[s
     try:
         return await _ask(prompt, passage, read_own, judge)
     except UnreadableReplyError:
+        # a sentence that a small model cannot split is checked as a whole
         if judge.model.is_local and stands_alone(passage):
             return (passage,)
         raise
@@ -256,6 +258,7 @@ async def _with_the_rest(
     if parts:
         try:
             rest = "\n\n".join(answer[part.start : part.end] for part in parts)
+            # even if the call below fails, `parts` is valid: it lists passages of misread claims
             located_claims = _without_misread(located_claims, answer, parts)
             texts = await claims_of_passage(answer[: parts[0].start], rest, judge)
             located_claims = with_more(located_claims, texts, answer)
@@ -341,8 +344,9 @@ def _read_own(
 ) -> tuple[C, ...]:
     """Return the claims in a reply, except claims about the answer and copies of the request.
 
-    Whether the remaining claims cover the answer is decided afterwards. Raise ValueError if every
-    claim is copied and the answer states something.
+    ``ours`` is the request without the answer and the question. Whether the remaining claims cover
+    the answer is decided afterwards. Raise ValueError if every claim is copied and the answer
+    states something.
     """
     claims = read_reply(reply, answer)
     texts = [claim if isinstance(claim, str) else claim[0] for claim in claims]
@@ -360,6 +364,7 @@ def _of_the_world(claim: C, answer: str, question: str) -> C | None:
     plain = about_the_world(text, answer, question)
     if plain is None or plain == text:
         return claim if plain else None
+    # a text stays a text, and a pair stays a pair, which mypy cannot see
     return cast("C", (plain, *place) if place else plain)
 
 

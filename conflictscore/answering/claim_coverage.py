@@ -32,7 +32,6 @@ from conflictscore.answering.claim_terms import (
     WORD_OR_NUMBER,
     Terms,
     numbers_in,
-    plain_text,
     small_numbers,
     stem_of,
     tells_names,
@@ -209,9 +208,11 @@ def _left_of(
     is_repeated = passage.strip() in claims.verbatim
     if is_repeated and len(own) < 2:
         return None  # a claim that repeats the passage has all its words and qualifiers
+    # a second claim of the passage may still swap its roles
     exchanged = [word for n in own for word in exchanged_roles(claims.texts[n], passage)]
     if is_repeated and not exchanged:
         return None
+    # claims say a "yes" in the words of the question, so every claim on the question may cover it
     answers = bool(claims.on_question) and bool(_YES_OR_NO.search(passage))
     near = near | claims.on_question if answers else near
     known = claims.asked | YES if answers else claims.asked
@@ -231,6 +232,7 @@ def _with_words(
 ) -> UnclaimedPart | None:
     """Extend an unclaimed part with the words of a passage that none of its claims contains."""
     listed = unclaimed.words if unclaimed else ()
+    # a qualifier such as "5 km" is not added if its number is already listed
     new = (word for word in words if not {*listed}.intersection(word.split()))
     missing = (*listed, *dict.fromkeys(new))
     elsewhere = tuple(word for word in in_others if word not in missing)
@@ -246,7 +248,8 @@ def claims_beyond(
         return ()  # claims in the answer's own words cannot go beyond it
     names = tells_names(answer)
     claims = without_labels(claims, answer)
-    whole, asked = terms_of(plain_text(answer), names=False), terms_of(question, names=False)
+    whole, asked = terms_of(answer, names=False), terms_of(question, names=False)
+    # these include "one" and "first", which `terms_of` does not read as numbers
     small = small_numbers(answer) | small_numbers(question)
     found = []
     claim_terms = [terms_of(claim, names=names) for claim in claims]

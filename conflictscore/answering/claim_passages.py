@@ -25,7 +25,8 @@ _ORDER = re.compile(
     r"(?=[:.)]|\s[\u2013\u2014-])",
     re.IGNORECASE,
 )
-# The title of a Markdown reference, as in [tide]: tide.png "High tide at noon". No passage has it.
+# The title of a Markdown reference, as in [tide]: tide.png "High tide at noon". The passages of a
+# text do not include such titles.
 _TITLE = re.compile(
     r"^ {0,3}\[[^\]\n]{1,200}\]:[ \t]{0,9}\S{1,2000}[ \t]{1,9}"
     r"[\"'(](?P<title>[^\n]{3,2000})[\"')][ \t\r]{0,9}$",
@@ -37,7 +38,7 @@ def passages_with_titles(answer: str) -> list[Passage]:
     """Return the passages of an answer and the titles of its references, in order."""
     parts = [*passages(answer)]
     if any(part.kind == "value" for part in parts):
-        return parts
+        return parts  # JSON has no references
     spans = [match.span("title") for match in _TITLE.finditer(answer)]
     return sorted([*parts, *(Passage(*span, "text", span) for span in spans)])
 
@@ -57,4 +58,5 @@ def text_of(answer: str, part: Passage, asked: frozenset[str] = frozenset()) -> 
         return without_remarks(plain_text(_ORDER.sub("", text)), asked)
     lines = text.removeprefix("```").removesuffix("```").splitlines()
     prose = (run[0] for line in lines for run in _PROSE.finditer(line))
+    # with a full stop between them, the first word of each run counts as the start of a sentence
     return " . ".join(run for run in prose if not _PROGRAM.match(run))

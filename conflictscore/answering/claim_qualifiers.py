@@ -58,7 +58,7 @@ class Qualifiers(NamedTuple):
     Attributes:
         limits: The meanings of the limits in these claims.
         bounds: The meanings of the bounds in these claims.
-        months: The months of the dates in these claims.
+        months: The months of the dates in these claims; None for a date without a month.
         amounts: Maps each of their numbers to the dimensions that it may have. A number with a unit
             is converted to the base unit of its dimension.
     """
@@ -175,6 +175,7 @@ def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
             return True
     elif stated.unit.casefold() in FUNCTION_WORDS:  # in "in 1871 an engineer", "an" is not a unit
         return True
+    # a claim may name the unit elsewhere, as in "2 to 5 m", so the bare number counts, too
     amounts = {*_amounts(stated, with_unit=True), *_amounts(stated, with_unit=False)}
     return any(stated.dimension in claims.amounts.get(amount, ()) for amount in amounts)
 
@@ -182,4 +183,5 @@ def _is_said(stated: StatedValue, text: str, claims: Qualifiers) -> bool:
 def _amounts(stated: StatedValue, *, with_unit: bool) -> Iterator[str]:
     """Yield the possible readings of a number, in a fixed notation, with or without its unit."""
     sign = "=" if with_unit else ""
+    # six digits, so that rounding in a conversion of units makes no difference
     return (f"{sign}{each:.6g}" for each in (stated.readings if with_unit else stated.bare))

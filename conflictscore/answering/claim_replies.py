@@ -122,6 +122,7 @@ def _without_label(text: str) -> str:
         return text
     claim = text[label.end() :]
     words = _WORD.findall(label["label"])
+    # words after two pipes are not part of the claim; see read_placed_claims
     own_words = frozenset(_WORD.findall(claim.partition("||")[0]))
     is_repeated = all(any(_is_other_form(word, own) for own in own_words) for word in words)
     return claim if words and len(words) <= _LABEL_WORDS and is_repeated else text
@@ -168,6 +169,10 @@ def folded(text: str) -> str:
 
 
 def _after_heading(reply: str) -> tuple[str, bool]:
+    """Return the text after the heading of a reply, and whether the reply has a heading.
+
+    If no line says "Claims:", any heading in the first lines counts, unless the list has begun.
+    """
     rows = reply.splitlines()
     for number, row in enumerate(rows):
         # `"claims": [` is not a heading but the beginning of JSON, which is read as a whole
@@ -207,11 +212,13 @@ def _marked(lines: Sequence[ReplyLine], words: frozenset[str]) -> list[str]:
     for line in continuing:
         claims[-1] = _with_line(claims[-1], line)
     rest = rest[len(continuing) :]
+    # An unfinished last claim may go on in the rest. A block with the answer's words may be claims
+    # without marks.
     goes_on = rest and not rest[0].apart and not FULL_STOP.search(claims[-1].text)
     if goes_on or (words and any(map(all, _own_blocks(rest, words)))):
         raise ValueError(_MIXED)
     if len(claims) > 1 and _is_alien(claims[-1], claims[:-1], words):
-        claims.pop()
+        claims.pop()  # a remark to the reader that has a mark like the claims
     return [claim.text for claim in without_titles(claims)]
 
 

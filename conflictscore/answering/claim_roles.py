@@ -52,7 +52,7 @@ _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentenc
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )
-# Words after which the order of names does not reflect their roles.
+# Words that assign a list of numbers to a list of names, which the clauses do not show.
 _RESPECTIVELY = re.compile(r"\b(?:respectively|jeweils|beziehungsweise|respectiv)", re.IGNORECASE)
 
 
@@ -236,6 +236,7 @@ def _actor_first(clause: str) -> tuple[str, str, bool] | None:
             if before not in _BEFORE_ADVERBIALS:
                 names.append(stem_of(match[0]))
         if word in _SUBORDINATING:
+            # the names so far belong to the main clause
             names, is_final = [], True
         before = word
     if len(names) != 2 or names[0] == names[1]:

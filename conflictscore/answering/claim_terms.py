@@ -77,7 +77,8 @@ _NUMBER_WORDS |= {
     for ten in ("twenty", *_TENS)
     for unit in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 }
-# Numbers of other languages; from a hundred on, English forms them with several words.
+# Number words of other languages. Those from a hundred on are left out, since an English claim has
+# several words for such a number ("two hundred").
 _NUMBER_WORDS |= {
     fold(word): f"{number_of(word):g}"
     for word in NUMBER_WORDS

@@ -64,6 +64,7 @@ def conversation_of(state: RagState, model: LanguageModel) -> Conversation:
     turns = history_of(state.get("history"))
     sizes = [count_tokens(turn.content) + _FRAME_TOKENS for turn in turns]
     spoken_indices = [index for index, turn in enumerate(turns) if turn.role != "system"]
+    # system messages are always kept, so the room is what they leave
     room = (
         model.context_window // _SHARE - sum(sizes) + sum(sizes[index] for index in spoken_indices)
     )

@@ -59,7 +59,7 @@ async def claims_of_values(answer: str, question: str, judge: Reader) -> ValueCl
 
     starts = range(0, len(first_values), _A_REQUEST)
     replies = await at_once(partial(ask, first) for first in starts)
-    statements = [statement for reply in replies for statement in sorted(reply)]
+    statements = [statement for reply in replies for statement in reply]
     # the values of a JSON text that is nested too deeply cannot be located
     if not values_to_ask and json_values(answer) == () and any(map(str.isalnum, answer)):
         return ValueClaims([], ("its values were not split into claims",))

@@ -300,7 +300,10 @@ def yes_or_no(word: str, *hints: str) -> bool | None:
 
 
 def _language_with(word: str, hints: Iterable[str]) -> Language | None:
-    """Return the language of a bare yes or no: the hints' language, or the only one with it."""
+    """Return the language of a bare yes or no: the hints' language, or the only one with the word.
+
+    If the hints reveal no language, the first language in ``LANGUAGES`` with the word is assumed.
+    """
     plain = word.casefold()
     codes = [code for code, each in LANGUAGES.items() if plain in (*each.yes, *each.no)]
     code_of_hints = language_of(*hints)

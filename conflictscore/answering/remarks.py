@@ -111,8 +111,8 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
     if _is_closing(sentence):
         return " " * len(sentence)
     clauses = _CLAUSE.findall(sentence)
-    remarks = [_is_remark(clause, question_stems) or bool(_is_advice(clause)) for clause in clauses]
-    # in a sentence with such a clause, a clause about agreement need not name the sources
+    remarks = [_is_remark(clause, question_stems) or _is_advice(clause) for clause in clauses]
+    # beside a remark, a clause about agreement is a remark even if it does not name the sources
     if any(remarks) or _COULD_NOT_FIND.match(clauses[0]):
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
@@ -136,7 +136,7 @@ def _is_remark(clause: str, question_stems: frozenset[str], *, beside: bool = Fa
     names_source = bool(stems & SOURCE_NOUNS)
     if stems and stems <= REMARKS and (beside or names_source):
         return True
-    # without such a word the clause may be a denial: "the texts state that it is not safe"
+    # without a word of conflict, the clause may be a denial: "the texts state that it is not safe"
     if len(stems) > 1 and stems & CONFLICT_WORDS and stems <= REMARKS | question_stems:
         return True
     return names_source and len(words) <= _MOST_WORDS and bool(_SILENT.search(clause))

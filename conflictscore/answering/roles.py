@@ -90,7 +90,8 @@ class _Roles(NamedTuple):
         """Read the roles in a statement, word by word."""
         subjects, names, owners = list[str](), set[str](), set[str]()
         directions: dict[str, frozenset[str]] = {}
-        governing, is_passive, name_end = "", False, -2
+        governing, is_passive = "", False
+        name_end = -2  # no name ends right before the first character
         for match in _ORDERED.finditer(statement[:_MOST_COMPARED]):
             word = match["word"].casefold()
             if _is_preposition(match):

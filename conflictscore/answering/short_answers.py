@@ -73,6 +73,7 @@ def _terms_beside_yes_or_no(answer: str, question: str) -> frozenset[str]:
 def _side_of(word: str, question: str) -> bool | None:
     """Return whether an answer's first word means yes; None if it means neither yes nor no."""
     side = yes_or_no(word, question)
+    # an English word counts even if the question is in another language
     if side is None and word in (*_AFFIRMS, *_DENIES):
         return word in _AFFIRMS
     return side

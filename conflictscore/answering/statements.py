@@ -135,7 +135,8 @@ def answer_span(statement: str, question: str, *, alone: bool = False) -> tuple[
     """Return the span of the only name or number with which a statement answers a question.
 
     Return None if the statement gives no name or number, or several, as in "by Ida Reeve in 1871".
-    If ``alone`` is true, the statement must consist of nothing else, as in "By Ada Lowe."
+    If ``alone`` is true, only words such as "by" may precede the name or number, and nothing may
+    follow it, as in "By Ada Lowe."
     """
     question_terms = telling_terms(question)
     words = [*_WORD.finditer(statement[:_MOST_COMPARED])]
