@@ -209,6 +209,7 @@ def _misstated(
     texts = [claim.claim.text for claim in new]
     terms = telling_terms(after) | telling_terms(look.question)
     states = any(restates(text, rival.statement, look.question) for text in texts)
+    # a claim may be worded too freely to restate the winner, so the passage's own words count, too
     if not (
         states
         or after.strip() == opposite_answer(before, look)

@@ -224,6 +224,7 @@ def _put_in(
     if is_value and not problem:
         # the guard checks sentences by their claims, but a bare word or number makes no claim
         problem = _invented(shown_text, text, proposal)
+        # a text that is not of the value's type, such as a word for a number, changes nothing
         text = new_literal(change.before, text) or change.before
     problem = problem or _in_wrong_form(answer, [(passage.start, passage.end, text)], context)
     if problem and is_value:  # this is not a failure, so the problem is added to the reason

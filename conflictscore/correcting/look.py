@@ -71,10 +71,11 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
     candidates = _tallied(rivals, looking)
     look = await _settled(rivals, candidates, passage, looking)
     first_misread: SecondLook | None = None
+    # a rival that wins by vote has two witnesses, so only hedges may depend on one misread document
     while look.decision == "hedge" and await is_misread(look, looking):
         first_misread = first_misread or _as_misread(look)
         # a different rival may be a real one
-        candidates = without_votes(candidates, look.rival or 0)
+        candidates = without_votes(candidates, look.rival or 0)  # a hedge always has a rival
         look = await _settled(rivals, candidates, passage, looking)
     return look if look.decision != "keep" else first_misread or look
 
@@ -87,6 +88,7 @@ async def _settled(
     is_corrected = await _is_corrected(vote, candidates, looking)
     weighing = await _weighing_of(vote, rivals.question, candidates, looking)
     if weighing is not None and weighing.chosen == 0:
+        # the documents that say they replace the rival outweigh a vote for it
         vote = vote._replace(kind="open")
     look = SecondLook(
         question=rivals.question,

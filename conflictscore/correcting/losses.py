@@ -57,5 +57,5 @@ def _without_values(text: str) -> str:
     pieces, end = list[str](), 0
     for each in all_values_in(plain := plain_text(text)):
         pieces.append(plain[end : each.span[0]])
-        end = max(end, each.span[1])
+        end = max(end, each.span[1])  # the spans of two values may overlap
     return " ".join([*pieces, plain[end:]])

@@ -219,9 +219,9 @@ def tells_own_fact(
             words that are only in ``claim_question`` distinguish the two facts, and the document
             must contain half of these words.
         claim: The claim, which answers ``claim_question``.
-        behind: Documents that support the claim. If there are such claims, the document must
-            contain one of their words for the fact. Otherwise, the document must contain one of the
-            question's words for the fact.
+        behind: Documents that support the claim. If there are any, the document must contain one of
+            their words for the fact. Otherwise, the document must contain one of the question's
+            words for the fact.
     """
     terms = _terms_of(document)
     if claim_question != question:

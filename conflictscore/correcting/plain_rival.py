@@ -73,6 +73,7 @@ async def plain_rival_of(claim: ClaimEvidence, passage: str, looking: Looking) -
         return None
     if has_bound(text) or fold(next(iter(_WORD.findall(text)), "")) in _PRONOUNS:
         return None
+    # all documents are searched, and long ones would block the event loop
     return await asyncio.to_thread(_plain_rival, claim, looking)
 
 

@@ -246,6 +246,7 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
     """Return why a reply does not count as the document's answer; None if it does."""
     if len(reply) > _MOST_CHARS:
         return "it is too long for one answer"
+    # an answer to a yes-or-no question may repeat the question
     if why := answers_nothing(reply, "" if yes_no else question):
         return why
     publication_date = str(document.metadata.get("date") or "")

@@ -194,6 +194,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
         return _related(answer, Relation.ANOTHER_THING)
     apart: tuple[Thing, Thing] | None = told_apart(own, others, f"{question}\n{text}")
     if apart is None:
+        # only these documents' answers are about the claim's own fact and thing
         givers = tuple(document.number for document in others)
         return _related(answer, Relation.RIVAL)._replace(given_by=givers)
     own_thing, other_thing = apart

@@ -27,6 +27,8 @@ def evidence_behind(
 ) -> str:
     """Return the documents that vote for a candidate, or, if none does, all that support it."""
     behind = candidate.votes or candidate.evidence.supports
+    # A document may vote for a statement without the label SUPPORTS: its vote depends on
+    # P(SUPPORTS). `witnesses` chooses documents by label, so each voter gets this label.
     labels = tuple(
         pair.model_copy(update={"label": Label.SUPPORTS, "error": None})
         for pair in candidate.evidence.labels
@@ -48,6 +50,7 @@ def evidence_behind(
 
 def passage_near(statement: str, document: Document) -> str:
     """Return the part of a document around the sentences whose words are closest to a statement."""
+    # passage_of needs a verdict that takes a side; the side makes no difference here
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = passage_of(Claim(number=1, text=statement), document, label) or ""
     return shown_text(document, material_line(nearest))

@@ -64,6 +64,7 @@ def says_it_replaces(document: Document, statement: str) -> bool:
     June". In a long document, only the text around the sentence nearest to the statement is
     searched.
     """
+    # passage_of needs a verdict that takes a side; the side makes no difference here
     label = EvidenceLabel(claim=1, document=document.number, label=Label.SUPPORTS)
     nearest = material_line(passage_of(Claim(number=1, text=statement), document, label) or "")
     text = material_line(document.text)

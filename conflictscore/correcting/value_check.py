@@ -50,6 +50,7 @@ async def is_misread(look: SecondLook, looking: Looking) -> bool:
     if not looking.is_read_by_embedded or rival.witnesses > 1:
         return False
     own_values = values_beyond(rival.statement, f"{looking.question}\n{claim}")
+    # numbers begin at 1, so a rival without votes has no document
     document = looking.documents_by_number.get(min(rival.votes, default=0))
     if not own_values or document is None:
         return False

@@ -178,7 +178,7 @@ def _days_of(document: Document) -> tuple[date, date] | None:
     """
     if document.metadata.get("date_from") == "page":
         return None
-    # a text longer than 60 characters is not just a date
+    # a longer text is not just a date; the cut also bounds the time of the search
     text = str(document.metadata.get("date") or "")[:60].strip()
     year, month, day = _parts_of_date(text)
     if year is None:

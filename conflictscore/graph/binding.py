@@ -75,6 +75,7 @@ class Binding:
 
     graph: StateGraph[Any, Any, Any, Any]
     default: RunContext | None
+    # a lambda, since the class is defined below
     _records: "_RecordsOfRuns" = field(default_factory=lambda: _RecordsOfRuns())
 
     @property
@@ -137,6 +138,7 @@ class Binding:
                 fill(dict(run_input), self.context) if isinstance(run_input, Mapping) else run_input
             )
 
+        # LangGraph calls this mapper with the input, before it writes the input to the state
         graph.nodes[START].mapper = filled
 
     def route(self, path: Callable[[RagState, RunContext], str]) -> Callable[..., str]:

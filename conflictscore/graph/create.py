@@ -174,10 +174,10 @@ def open_run(
     decomposer = generator if judge is None else opened(judge)
     if effort_needed:
         require_effort(reasoning_effort, generator, decomposer)
-    # load it in this thread; otherwise the first token count would load it on an event loop
+    # Both files are read here, in a thread; otherwise their first use would read them on an event
+    # loop. Token counts need the vocabulary. The public suffixes are needed to find host names in a
+    # change, and to compare domains.
     load_vocabulary()
-    # the list of public suffixes, too, must not be read on an event loop; it is needed to find host
-    # names in a change, and to compare domains
     load_suffixes()
     return RunContext(
         generator=generator,

@@ -119,7 +119,7 @@ def explicit_kwargs(options: type) -> Callable[[F], F]:
                 if name not in explicit.parameters:
                     line = unknown_name(name, settable)
                     raise TypeError(f"{function.__qualname__}(): {line}")
-            explicit.bind(*args, **keywords)
+            explicit.bind(*args, **keywords)  # a missing argument raises TypeError, too
             return function(*args, **keywords)
 
         checked.__signature__ = explicit  # type: ignore[attr-defined]

@@ -151,6 +151,7 @@ def read_reply(
             verdicts_by_id.setdefault(str(verdict.get("claim")), []).append(verdict)
     for its_id in _listed_ids(reply.get(_IRRELEVANT)):
         verdicts = verdicts_by_id.setdefault(its_id, [])
+        # an id with another verdict, too, gets two verdicts, and its claim stays open
         if [verdict.get("answer") for verdict in verdicts] != [Label.IRRELEVANT]:
             verdicts.append({"answer": Label.IRRELEVANT.value})
     ids, labels, open_claims = batch.ids(), list[EvidenceLabel](), list[OpenClaim]()
@@ -218,6 +219,7 @@ class BatchJudge:
         self.name = f"per-document({model.name})"
         names = (_BRIEF_TEMPLATE,) if self._is_brief else _LONG_TEMPLATES
         digest = prompts.sha256_of(*names, "cut", "retry")
+        # `at_once` also shows that a verdict may depend on the other claims of its call
         self.identity = identity_of("per-document", digest, model, at_once=self._most)
         self._documents = DocumentFitter(model, prompts, around=self._around())
 
@@ -254,6 +256,7 @@ class BatchJudge:
                 quoted = partial(self._batch, [claim], batch.document, tokens, *snippets)
                 labels: dict[int, EvidenceLabel] = {}
                 around = await read_in_thread(quoted, len(batch.document.text))
+                # the other parts have been read already; this call shows only the quotations' parts
                 around = around._replace(further=(), cut=batch.cut)
                 await self._settle(around, meter, _into(labels), 1)
                 return labels[claim.number]

@@ -37,6 +37,7 @@ class Thresholds(NamedTuple):
     @classmethod
     def of(cls, nli_model: str | Path | None) -> "Thresholds":
         """Return the thresholds for an NLI model (a name or folder); ``nli-mpnet`` has its own."""
+        # imported only where it is used, since many cascades have no NLI model
         from conflictscore.labelers.nli.adapted import NLI_MPNET
 
         # with these thresholds, its verdicts are correct as often as the bundled model's

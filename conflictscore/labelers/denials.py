@@ -55,6 +55,7 @@ def _quoted(text: str) -> str | None:
         return None
     inside, depth = quotation["inside"], 0
     if quotation["mark"] != "“":
+        # opening and closing marks are the same here, so a further mark makes the text unclear
         return inside if quotation["mark"] not in inside else None
     for character in inside:
         depth += (character == "“") - (character == "”")

@@ -125,7 +125,8 @@ class PromptWriter:
 
     def _of(self, claim: Claim, document: Document, *beside: str) -> JudgePrompts:
         room = _CLAIM_TOKENS
-        if len(claim.text.encode(errors="replace")) > room:  # a token has at least one byte
+        # a token has at least one byte, so a short claim need not be counted
+        if len(claim.text.encode(errors="replace")) > room:
             room = max(room, count_tokens(claim.text))
         tokens = self._reply_tokens + room
         parts = self._documents.parts(document, tokens, claim.text, *beside)

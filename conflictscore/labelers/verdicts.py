@@ -91,12 +91,14 @@ async def judging(
         begin_cost()
         try:
             if judges_in_stages(labeler):
+                # each stage is judged by `judge_all`, which watches the stage's calls itself
                 await labeler.label_in_stages(pairs, meter, judged, cache)
             else:
                 with breaker.watching():
                     await labeler.label_all(pairs, meter, judged)
         except (ProviderError, ContextWindowError) as error:
             reason, failure = str(error), error.failure
+        # pairs whose label the labeler has not reported
         for pair in list(waiting.values()):
             judged(unlabelled(pair, reason, failure))
 
