@@ -60,13 +60,12 @@ _COUNTED: Mapping[str, float] = {
     **{
         f"{one}{joint}{ten}": float(unit + number)
         for ones, tens, joints in (
-            (_GERMAN_ONES, ["", *_GERMAN_TENS], ("und",)),
-            (_DUTCH_ONES, ["", *_DUTCH_TENS], ("en", "ën")),
+            (_GERMAN_ONES, _GERMAN_TENS, ("und",)),
+            (_DUTCH_ONES, _DUTCH_TENS, ("en", "ën")),  # "ën" after "e": "tweeëntwintig"
         )
         for joint in joints
         for unit, one in enumerate(ones, start=1)
-        for number, ten in zip([0, *_OF_TENS], tens, strict=True)
-        if ten
+        for number, ten in zip(_OF_TENS, tens, strict=True)
     },
     **{
         word: float(number)
@@ -75,6 +74,8 @@ _COUNTED: Mapping[str, float] = {
     },
 }
 _ENGLISH_TENS = "|".join(_TENS)
+# Longer words come first, since a pattern takes the first alternative that matches: "sixteen", not
+# "six".
 _SMALL = (
     rf"(?:(?:{_ENGLISH_TENS})[- ](?:{'|'.join(_ONES)})"
     rf"|{'|'.join(sorted(_COUNTED, key=len, reverse=True))})"
@@ -82,7 +83,7 @@ _SMALL = (
 NUMBER_WORD = (
     # "two hundred and three hundred" states two numbers
     rf"(?:{_SMALL}(?: hundred)?|hundred)(?:(?<=hundred) (?:and )?{_SMALL}(?! hundred))?"
-    # an ordinal, a longer word, and the first part of "treinta y dos" are other numbers
+    # a number word must not be part of an ordinal, of a longer word, or of "treinta y dos"
     r"(?![^\W\d_]|-\w*(?:first|second|third|th)\b|-(?:vingt|dix|et)"
     r"|-(?:un|deux|trois|quatre|cinq|six|sept|huit|neuf)\b| (?:et|y) un| y [dtcsoqn])"
 )

@@ -41,7 +41,7 @@ class CountBar:
         self._bar = counting_bar(console, _Rate(), visible=visible and console.is_terminal)
         # no total is known before the first count; rich's default would show "0/100"
         self._task = self._bar.add_task(verb, start=False, total=None)
-        self._tenth, self._last_line = -1, 0.0
+        self._tenth, self._last_line = -1, 0.0  # -1: the first count is always logged
         self._printed: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -54,6 +54,7 @@ class CountBar:
     def show(self, count: int, total: int, detail: str = "") -> None:
         """Show that ``count`` of ``total`` items are done, with a detail such as ``3 failed``."""
         detail = detail and f", {detail}"
+        # the clock starts here, not in the constructor, so that the rate excludes preparation
         self._bar.start_task(self._task)
         self._bar.update(
             self._task, description=f"{self._verb}{detail}", completed=count, total=total
@@ -77,7 +78,10 @@ class CountBar:
 
 
 def counting_bar(console: Console, *columns: ProgressColumn, visible: bool) -> Progress:
-    """Return a bar with a description, count and remaining time; it disappears when it stops."""
+    """Return a bar with a description, a count and the remaining time.
+
+    When it stops, the bar disappears, so that only the results stay on the screen.
+    """
     counted_columns = (BarColumn(), MofNCompleteColumn(), *columns, TimeRemainingColumn())
     return _bar(console, *counted_columns, visible=visible)
 

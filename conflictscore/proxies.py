@@ -31,7 +31,7 @@ def proxy_for(url: str) -> str | None:
     proxy = proxies.get(address.scheme) or proxies.get("all")
     if not proxy or not address.hostname:
         return None
-    # the host without and with its port
+    # NO_PROXY may list the host without or with its port
     names = (address.hostname, address.netloc.rpartition("@")[2])
     if any(map(proxy_bypass, names)) or _in_excluded_network(address.hostname, proxies):
         return None
@@ -48,7 +48,10 @@ def proxy_for(url: str) -> str | None:
 
 
 def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
-    """Return whether NO_PROXY lists a network that contains the host, such as ``10.0.0.0/8``."""
+    """Return whether NO_PROXY lists a network that contains the host, such as ``10.0.0.0/8``.
+
+    Python's ``proxy_bypass`` compares only names, so it ignores networks.
+    """
     try:
         address = ip_address(host)
     except ValueError:

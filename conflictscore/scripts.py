@@ -93,6 +93,7 @@ def fold(text: str) -> str:
     form (NFC or NFD), ligatures, full width, digit scripts, and forms of Arabic letters. Folding
     also removes soft hyphens and zero-width characters, and unifies dashes and quotation marks.
     """
+    # in ASCII, only the case can differ
     return text.lower() if text.isascii() else folded(text).text
 
 
@@ -118,8 +119,9 @@ def folded(text: str) -> Folded:
 
 
 def _fold_cluster(text: str) -> str:
-    # fold case and look-alikes twice, since normalization can produce further capitals and
-    # look-alikes
+    # NFKD separates ligatures, full width and accents. NFC then joins what is still separate, such
+    # as Korean syllables. Case and look-alikes are folded twice, since normalization can produce
+    # further capitals and look-alikes.
     apart = unicodedata.normalize("NFKD", text.casefold().translate(_ALIKE))
     return unicodedata.normalize("NFC", _ACCENT.sub("", apart)).casefold().translate(_ALIKE)
 
@@ -138,7 +140,7 @@ def terms_in(text: str) -> list[str]:
     """Return the terms by which texts are compared: their folded words, in order.
 
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
-    word. Pairs of characters are common practice without a dictionary.
+    word. Pairs of characters are the usual substitute for words if there is no dictionary.
     """
     folded_text = fold(text)
     if folded_text.isascii():

@@ -17,7 +17,8 @@ CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 # Marks that end a sentence in various scripts.
 _STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
 # The end of a sentence with its closing marks, notes and citations. The first part is followed by
-# white space; Chinese and Japanese sentences (the last part) are not. Greek asks with ";".
+# white space; Chinese and Japanese sentences (the last part) are not. Greek questions end with ";".
+# French has a space before "»".
 _END_AT_ANY_MARK = (
     rf"(?<!{_STOP})(?:{_STOP}++|(?<=[\u0370-\u03ff\u1f00-\u1fff]);)(?:[ \u00a0\u202f]»)?"
     rf"[\"'“”‘’»)*_¹²³⁰⁴-⁹]*+(?P<cited>{CITATIONS})(?=\s|$)"
@@ -142,6 +143,7 @@ def _end_at(text: str, start: int, match: re.Match[str]) -> int:
     cited = match["cited"] or match["cited_cjk"] or ""
     opens = _end_of(_OPENING, text, end)
     rest = text[opens : opens + _NEARBY]
+    # a tuple, since an empty rest would be "in" a string
     goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
     if cited and goes_on:  # the citation is the subject of the next sentence: "[2] says so"
         return end - len(cited)

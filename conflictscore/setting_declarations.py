@@ -66,7 +66,8 @@ class Declaration:
     Attributes:
         help: The help text, in one paragraph. The text omits the default if that is a plain value.
         brief: A phrase for the table of settings in the guide.
-        presets: The values of the setting in presets that change it.
+        presets: The values of the setting in presets that fix it. Some presets fix a setting to its
+            default, so that they stay the same if the default changes.
         scoring: Whether the setting also applies if an answer is only scored.
         form: How a command accepts the setting.
         metavar: The placeholder for a value in a command's help.
@@ -118,7 +119,10 @@ def _read_list(value: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, init=False)
 class DeclaredSettings:
-    """The declared settings as fields; :class:`~conflictscore.settings.Settings` inherits them."""
+    """The declared settings as fields; :class:`~conflictscore.settings.Settings` inherits them.
+
+    The class has no constructor (``init=False``), since ``Settings`` applies presets and validates.
+    """
 
     effort: Effort = _setting(
         "standard",

@@ -48,9 +48,10 @@ class Settings(DeclaredSettings):
             try:
                 stored_value = self.read(name, value)
             except ValueError:
+                # a path's repr would show its class
                 shown_value = str(value) if isinstance(value, Path) else value
                 raise InputError(f"{name} is {shown_value!r}; give {self.allowed(name)}") from None
-            object.__setattr__(self, name, stored_value)
+            object.__setattr__(self, name, stored_value)  # the class is frozen
 
     def replace(self, **changes: "Unpack[CorrectionSettings]") -> "Settings":
         """Return a copy with changed settings. Changing ``effort`` does not apply the preset."""

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 @cache
 def load_suffixes() -> "PublicSuffixList":
-    """Return the list's ICANN section; it is read from disk once, so load it off the event loop."""
+    """Return the ICANN section of the list; ``retrieval/domains.py`` says why only this section.
+
+    The first call reads the list from disk, so make it outside an event loop.
+    """
     from publicsuffixlist import PublicSuffixList
 
     return PublicSuffixList(only_icann=True)

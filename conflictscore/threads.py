@@ -79,7 +79,7 @@ async def on_own_loop(work: Coroutine[Any, Any, Out]) -> Out:
             with own:
                 return loop.run_until_complete(task)
         finally:
-            selector.give()
+            selector.give()  # this thread ends, so the turn must go to another one
 
     try:
         return await in_thread(run)
@@ -169,7 +169,8 @@ def run_once(work: Callable[[], Out]) -> Callable[[], Out]:
 def thread_callback(work: Callable[[], Out], done: "asyncio.Future[Out]") -> Callable[[], None]:
     """Return a function, for use in any thread, that sets a future to the outcome of ``work``.
 
-    KeyboardInterrupt and SystemExit are raised in that thread as well.
+    KeyboardInterrupt and SystemExit are raised in that thread as well, since it may be the main
+    thread, which they must end.
     """
 
     def run() -> None:
@@ -247,10 +248,10 @@ async def together() -> AsyncIterator[
 ]:
     """Open a task group that raises a plain error instead of an exception group.
 
-    If several tasks fail, the most important error is raised: an interrupt of LangGraph before an
-    error of a different library, and both before an error of this package. A used-up budget does
-    not cancel other tasks, since calls in flight are already paid for and further calls fail by
-    themselves. The budget error is raised after all tasks have ended.
+    If several tasks fail, the most important error is raised. An interrupt of LangGraph comes
+    first, then an error of a different library, then an error of this package. A used-up budget
+    does not cancel other tasks, since calls in flight are already paid for and further calls fail
+    by themselves. The budget error is raised after all tasks have ended.
     """
     stops: list[BudgetError] = []
     failed: BaseException | None = None

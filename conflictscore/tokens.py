@@ -105,6 +105,7 @@ def _is_cached() -> bool:
         if folder is None:
             # an OSError if no temporary folder is writable, for example because the disk is full
             folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+        # an empty variable turns tiktoken's cache off
         ranks = (Path(folder) / name).read_bytes() if folder else b""
     except OSError:
         return False

@@ -89,7 +89,8 @@ class TrustTable:
             return cls(table)
         if not isinstance(table, str | Path):
             raise InputError(f"trust is {table!r}; give a TOML file or a mapping")
-        with suppress(OSError):  # read_toml names other faults, such as a name that is too long
+        # read_toml reports all other faults, such as a name that is too long
+        with suppress(OSError):
             if not Path(table).exists():
                 raise InputError(f"trust is {str(table)!r}; there is no such file")
         return cls(read_toml(Path(table)), str(table))

@@ -52,13 +52,14 @@ def self_correcting_rag(
         state.store.set(RUN, {name: final.get(name) for name in _SAVED})
         # a failed run has no answer, but Inspect needs a text; ``scores`` then says why
         state.output = ModelOutput.from_content(str(state.model), final["answer"] or "")
+        # Inspect's own ``generate``, which is not called here, would append the message
         state.messages.append(state.output.message)
         return state
 
     return solve
 
 
-@scorer(metrics={"*": [mean(), stderr()]})
+@scorer(metrics={"*": [mean(), stderr()]})  # the same metrics for each of the three scores
 def scores() -> Scorer:
     """Report CS-C and CS-R of the first answer, in [0, 1], and whether the answer was flipped.
 

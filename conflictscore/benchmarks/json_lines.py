@@ -86,9 +86,9 @@ def read_items(
     By default, the rows are read from the file as JSON lines. Each element of ``rows`` is a pair: a
     location for error messages, and a row. ``make`` takes a row and its location, and returns an
     item. If the row has to be left out, ``make`` returns the reason instead. Every id must be
-    unique within the file. ``id_field`` is the name of the field from which ids are made; the error
-    message on a repeated id mentions it. Most published files have no ids, so the default is the
-    question, from which readers make an id.
+    unique within the file. If an id is repeated, the error message names ``id_field``, the field
+    from which ids are made. Most published files have no ids, so readers make an id from the
+    question, which is the default.
 
     Raises:
         InputError: No row gives an item, an id is repeated, or a row does not fit ``kind``.
@@ -101,6 +101,7 @@ def read_items(
         if isinstance(made_or_reason, str):
             left_out[made_or_reason] += 1
         elif made_or_reason.id in items_by_id:
+            # the message already names the file, so only "row N" is quoted
             earlier = first[made_or_reason.id].rpartition(", ")[2]
             raise InputError(f"{where}, field {id_field}: the same as in {earlier}")
         else:

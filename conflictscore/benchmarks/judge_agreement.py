@@ -161,7 +161,7 @@ def rating_agreement(rated_set: RatedSet, ratings: Sequence[JudgeRating]) -> Rat
         agreement=proportion(sum(equal), len(equal)),
         agreement_by_question=group_interval(
             _by_question(pairs, lambda pair: (int(pair.row.rating == pair.judge), 1)),
-            lambda cells: ratio(*cells.T),
+            lambda cells: ratio(*cells.T),  # the columns: equal ratings, and answers
         ),
         commonest=proportion(commonest, len(people)),
         kappa=cohen_kappa(people, judge, rated_set.scale),
@@ -258,6 +258,7 @@ def _differences(pairs: Sequence[_RatedPair], best: str) -> list[MethodDifferenc
             by_question = shares.setdefault(pair.row.method, {})
             by_question.setdefault(pair.row.question.id, []).append(right_by_side)
     differences = []
+    # sorted, so that the sign of a difference does not depend on the order of the file
     for against, method in combinations(sorted(shares), 2):
         common = [question for question in shares[method] if question in shares[against]]
         by_side = [

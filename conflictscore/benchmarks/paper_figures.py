@@ -69,7 +69,8 @@ class PaperFigures:
         """Return the figures for this model, or for the paper's first model if there are none.
 
         ``model`` is a name as users write it, such as ``openai:gpt-4.1-nano``, so it only has to
-        contain the paper's name of the model.
+        contain the paper's name of the model. Only ``model`` and ``measures`` change: the other
+        fields describe the paper's experiment, which was the same for all its models.
         """
         names = [name for name in self.smaller if name.casefold() in model.casefold()]
         return replace(self, model=names[0], measures=self.smaller[names[0]]) if names else self

@@ -132,6 +132,7 @@ async def arun_benchmark(
         study_runs = [RunStore.read(other) for other in study if _has_started(other)]
         for study_run in study_runs:
             _share_documents(study_run, store)
+        # the runs of a study share their cached replies
         cache_folder = store.folder.parent if study else store.folder
         with (
             closing(ContentCache(cache_folder / "calls.sqlite")) as own,
@@ -290,6 +291,8 @@ def run_benchmark(
         chosen_methods(method_names, selected_benchmark), seed, temperature=temperature
     )
     prompt_set = PromptSet.open(settings.get("prompts"), base=selected_benchmark.prompt_set)
+    # ``paper_loop`` gets only the caller's own settings, since the defaults of ``loop`` would
+    # replace the paper's
     loop, models = split_options(settings)
     own = {name: getattr(loop, name) for name in settings.keys() & {*Settings.names()}}
     setup = Setup.open(

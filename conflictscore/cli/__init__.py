@@ -51,14 +51,15 @@ class OneLineErrors(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command, then exit with its exit code."""
-        kwargs["standalone_mode"] = False
+        kwargs["standalone_mode"] = False  # click raises its errors instead of printing them
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
+                # a document may contain characters that the terminal's encoding lacks
                 stream.reconfigure(errors="backslashreplace")
         try:
             gc.disable()  # a garbage collection would only rescan modules that stay loaded
             code = super().main(*args, **kwargs)
-            sys.stdout.flush()
+            sys.stdout.flush()  # so that a failure to write is caught here, not at exit
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             sys.exit(error.exit_code)
@@ -79,6 +80,7 @@ class OneLineErrors(click.Group):
             _fail(f"stopped{_kept_after(kwargs.get('args') or sys.argv[1:])}", _INTERRUPTED)
         finally:
             gc.enable()
+        # click returns the code of click's Exit, or else the result of the command
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -141,6 +143,7 @@ For tab completion in bash, run this line (in zsh or fish, write zsh_source or f
     },
     epilog=_EPILOG,
 )
+# without allow_from_autoenv=False, a variable CONFLICTSCORE_VERSION would act like --version
 @click.version_option(__version__, prog_name="conflictscore", allow_from_autoenv=False)
 def main() -> None:
     """Ask a question and get an answer that was checked against every document.

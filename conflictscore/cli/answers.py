@@ -84,7 +84,7 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     from conflictscore.retrieval.cleaning import clean_text
 
     question, options = clean_text(question), tuple(map(clean_text, options))
-    check_question(question, options)
+    check_question(question, options)  # a bad question is refused before any model is opened
     _check_log(settings)
     context = open_context(settings, retriever=open_retriever(settings))
     graph = build_self_correction_graph(context)

@@ -154,6 +154,7 @@ def _run_one(plan: BenchPlan, planned_run: PlannedRun) -> None:
     _print_notes(run, plan, is_last=planned_run is plan.runs[-1])
     if len(plan.runs) == 1:
         _deliver(run, plan)
+    # raised only now, so that the figures of the finished questions are printed first
     if run.stopped:
         raise run.stopped
     if not any(

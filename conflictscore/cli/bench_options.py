@@ -83,6 +83,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     file: Any = {"type": click.Path(path_type=Path, dir_okay=False)}
     words = f"The benchmark's official file: {benchmark_entry.data}."
     if benchmark_entry.several:
+        # no path type: a source may have a prefix, as in NAME:FILE
         file, words = {"multiple": True}, f"Any of: {benchmark_entry.data}. Repeatable."
     yield click.option("--data", required=True, metavar="FILE", help=words, **file)
     for name, words in benchmark_entry.flags.items():

@@ -102,7 +102,7 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
     """Use the file's settings as the defaults of the command's options."""
     lies_here = ctx.command.name not in _NAMED_ONLY and _FILE.is_file()
     path = named_path or (_FILE if lies_here else None)
-    if path is None or ctx.resilient_parsing:
+    if path is None or ctx.resilient_parsing:  # resilient: click only completes a command line
         return
     table = read_toml(path)
     _check(path, table, ctx.find_root().command)
@@ -168,6 +168,7 @@ def _defaults(path: Path, settings: Mapping[str, Any], ctx: click.Context) -> di
 
 
 def _texts(setting: Any) -> list[str]:
+    """Return a setting's values as they would be written on the command line."""
     many = setting if isinstance(setting, list) else [setting]
     return [str(part).lower() if isinstance(part, bool) else str(part) for part in many]
 

@@ -121,12 +121,14 @@ def conflict_detection(
             "--write-claims: these files already contain claims, and no questions; "
             "use the option with ConflictBench's sources, such as ambigdocs:FILE"
         )
+    # the figures are compared with the paper's, so its prompts are the default
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     labeler, cache, local = open_labeler_of(settings)
     if write_claims:
         groups = _written(open_single_model(write_claims, settings), groups, settings, quiet=quiet)
     meter, start = UsageMeter(), time.perf_counter()
     console = Console(stderr=True, highlight=False)
+    # one reason suffices: the lines name no pair, and the bar counts all failures
     with ItemProgress(console, "judging", "pairs", visible=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
         verdicts = run_async(

@@ -82,6 +82,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         retriever = discreet(retriever)
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))
+    # Remote models are opened now, so that a missing key stops the command and not the first call.
+    # A local model would delay the client, since opening may download it.
     if not any(
         model_spec and model_spec.partition(":")[0] == "local"
         for model_spec in (spec, options["judge"])

@@ -66,6 +66,7 @@ def in_group(name: str, option: Any) -> Any:
 
     def decorate(command: Any) -> Any:
         command = option(command)
+        # click appends the new option to the list of a command, or of a function that will be one
         params = command.params if isinstance(command, click.Command) else command.__click_params__
         setattr(params[-1], _GROUP, name)
         return command
@@ -103,6 +104,7 @@ def _setting(name: str) -> Any:
     if name == "labeler":
         summaries = " ".join(f"{labeler}: {kind.summary}." for labeler, kind in LABELERS.items())
         text += f" {summaries} Options follow a colon: cascade:model=nli-mpnet,certain=0.9."
+    # The default is only named in the help. If click filled it in, it would override presets.
     if default is not None:
         text += f"  [default: {default}]"
     metavar = Settings.declaration(name).metavar or ("N" if kind is int else None)
@@ -281,7 +283,7 @@ _output_options = [
 
 def _added(group: str, *options: Any) -> Callable[[Any], Any]:
     def add(command: Any) -> Any:
-        for option in reversed(options):
+        for option in reversed(options):  # decorators apply from the last to the first
             command = in_group(group, option)(command)
         return command
 

@@ -83,7 +83,7 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
         f"questions left: {report.left}; run the same command to resume (after the quota resets)"
     )
     if reason := report.stopped:
-        kind = type(reason)
+        kind = type(reason)  # the same kind of error, so that the exit code stays the same
         raise kind(f"the search failed: {reason}; {again}", provider=reason.provider)
     if report.failures:
         count = len(report.failures)

@@ -232,7 +232,7 @@ def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) ->
     prices = PriceTable.load()
     runs = tuple(part for run in runs for part in _parts(run))
     _refuse_repeated(runs)
-    names = [run.name or run.resolve().name for run in runs]
+    names = [run.name or run.resolve().name for run in runs]  # the name of "." is empty
     if len(set(names)) < len(names):
         names = [run.as_posix() for run in runs]
     report_runs = []

@@ -189,6 +189,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
         )
     options = judging(settings)
     options["model"] = chosen_spec(options)  # every worker must open the same model
+    # a row keeps its scores even if few pairs have labels; only --fail-over asks for a minimum
     context = open_context(options, min_coverage=None)
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
     at_once, again = settings["concurrency"], settings["retry_failed"]
@@ -268,7 +269,7 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
         failing = {}
         for number, claim in enumerate(report["claims"], start=1):
             sides = [claim[name] for name in ("contradicts", "supports")]
-            if report["duplicates_vote"]:
+            if report["duplicates_vote"]:  # every document counts; otherwise, copies count once
                 against, for_it = map(len, sides)
             else:
                 against, for_it = claim["independent_contradicts"], claim["independent_supports"]

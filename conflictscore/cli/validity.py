@@ -87,6 +87,7 @@ def validity(
 
     require_statistics()
     answers = _read(wikicontradict, natconfqa, sample, seed)
+    # the score under test is the paper's, so its prompts are the default
     settings["prompts"] = PromptSet.open(settings["prompts"], base="paper")
     labeler, cache, is_local = open_labeler_of(settings)
     groups = [
@@ -96,13 +97,14 @@ def validity(
         for group in answer.groups
     ]
     console = Console(stderr=True, highlight=False)
+    # one reason suffices: the lines name no pair, and the bar counts all failures
     with ItemProgress(console, "judging", "pairs", visible=not quiet, reasons=1) as progress:
         progress.begin(sum(len(group.documents) for group in groups))
         verdicts = run_async(
             detect(
                 labeler,
                 groups,
-                meter=UsageMeter(),
+                meter=UsageMeter(),  # required, but not read: these figures show no usage
                 cache=cache,
                 concurrency=_LOCAL_CLAIMS if is_local else _REMOTE_CLAIMS,
                 on_pair=lambda label: progress.count(label.error, "a pair"),

@@ -66,6 +66,7 @@ class ItemProgress(CountBar):
         self._done += 1
         if error is not None:
             self._failed += 1
+            # rows often fail for the same reason, which is printed only once
             self.fail(one_line(error), f"{name} failed: {one_line(error)}")
         self.show(self._done, self._total, f"{self._failed:,} failed" if self._failed else "")
 

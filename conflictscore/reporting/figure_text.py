@@ -19,6 +19,7 @@ def published(share: float) -> str:
 
 def points(difference: float | None) -> str:
     """Return a difference of two proportions, in percentage points with a sign."""
+    # adding 0.0 turns -0.0 into 0.0; "-0.0" would look like a loss
     return NONE if difference is None else f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 

@@ -43,6 +43,7 @@ def card_of(
     **more: Any,
 ) -> Card:
     """Return a card with these cells; None is an empty cell, and empty columns are left out."""
+    # a column that is empty in every row says nothing; without rows, the header is shown whole
     cells = [[f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in row] for row in rows]
     used_columns = [n for n in range(len(columns)) if not cells or any(row[n] for row in cells)]
     return Card(
@@ -56,6 +57,7 @@ def card_of(
 
 def column_name(header: str) -> str:
     """Return a column's header on one line, as pages and exports show it."""
+    # a header that breaks after a hyphen is one word
     return " ".join(header.replace("-\n", "-").split())
 
 

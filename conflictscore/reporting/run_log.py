@@ -43,6 +43,7 @@ def check_log(path: Path) -> None:
         InputError: The log cannot be written.
     """
     try:
+        # opening creates the file, as the first run's entry would
         with open(path, "ab", opener=owner_only):
             pass
     except OSError as error:
@@ -123,6 +124,7 @@ def _writer_note(fields: Mapping[str, Any]) -> str:
 def stored_lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield each line of a JSON Lines file with its location, skipping partial and blank lines."""
     for line in RecordLines(path):
+        # a partial line may be in the middle, since later entries are appended after it
         if line.text.rstrip().endswith(b"}"):
             yield f"{path}, line {line.number}", line.text
 

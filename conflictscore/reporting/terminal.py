@@ -64,7 +64,7 @@ def print_run(run: Run, console: Console, *, details: bool = True) -> None:
         details: Whether to also print the votes of the documents, what each document says about a
             disputed claim, and the list of documents. In a brief report, each claim takes one line.
     """
-    if run.question is not None:
+    if run.question is not None:  # a run without a question only scored an answer
         _heading(console, "Answer")
         _indented(console, run.answer or "")
     _print_checked(run, console)
@@ -161,7 +161,8 @@ def _second_looks(run: Run, console: Console) -> None:
     if changes:
         _heading(console, "How the documents voted")
     for change in changes:
-        printed_reasons = {change.reason, *(look.why for look in change.looks)}  # printed above
+        # lines that were printed above as the reasons of the change
+        printed_reasons = {change.reason, *(look.why for look in change.looks)}
         if change.note and not change.applied:
             printed_reasons = {""}  # only the note was printed
         for line in change.told():
@@ -259,7 +260,7 @@ def _sides(
 
 
 def _judged(report: ConflictReport) -> list[tuple[str, tuple[int, ...], tuple[int, ...]]]:
-    """Return the visible part of a report. Reports that look the same are printed once."""
+    """Return the part of a report that is printed; reports that are equal in it print once."""
     return [(e.claim.text, e.supports, e.contradicts) for e in report.claims]
 
 

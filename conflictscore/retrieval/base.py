@@ -59,6 +59,7 @@ class TopKRetriever(BaseRetriever):
         return self
 
     def _usable(self, k: int | None, query: str = "?") -> int:
+        # the default query stands for any question, for a caller that only checks ``k``
         if not clean_text(query):
             raise InputError("the question to search for is empty")
         if k is None:
@@ -97,7 +98,7 @@ class WrappingRetriever(TopKRetriever):
     @property
     def at_hand(self) -> int | None:
         """Return the number of local documents of the wrapped retriever."""
-        return getattr(self.retriever, "at_hand", None)
+        return getattr(self.retriever, "at_hand", None)  # retrievers of other packages lack it
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -47,4 +47,5 @@ def address_of(text: str) -> str | None:
 
 def mentions_address(text: str) -> bool:
     """Return whether an argument, such as a command, contains an address or is a host name."""
+    # an address may also be percent-encoded, for example as a parameter of another address
     return any(_MENTIONED.search(each) for each in {text, unquote(text)})

@@ -114,6 +114,7 @@ class KeptReviews:
         self._size, self._count, self._seen = new.size, new.total, new.seen
 
     def _note_key(self, text: str | bytes) -> None:
+        """Remember which key first used a reviewer's name (:meth:`is_name_of_another`)."""
         with suppress(ValueError, AttributeError):  # ``reviews_in`` reports invalid rows
             row = json.loads(text)
             if isinstance(reviewer := row.get("annotator"), str) and row.get("key"):
@@ -127,6 +128,7 @@ class KeptReviews:
         return self._key_of.get(_normal(reviewer), key) != key
 
     def _new_rows(self) -> "_New":
+        # reviews are never removed, so an equal count means that nothing is new
         [[count]] = self._table.execute("SELECT count(*) FROM reviews")
         if count == self._count:
             return _New([], 0, count, self._seen)
@@ -148,7 +150,7 @@ class KeptReviews:
         rows = [
             (f"{path}, line {number}", line)
             for number, line in enumerate(lines, count + 1)
-            if line.strip().endswith(b"}")
+            if line.strip().endswith(b"}")  # a partial line that a kill left is skipped
         ]
         return _New(rows, size + sum(map(len, lines)), count + len(lines), self._seen)
 

@@ -92,6 +92,7 @@ class _RunQuery(BaseModel):
         yet.
         """
         reviewed_ids = reviews.reviewed(self.reviewer)
+        # a reviewer's name without ``review`` means the runs that this reviewer has reviewed
         only = self.review == "reviewed" or (self.reviewer and not self.review)
         return RunFilter(
             owner=caller.reads,
@@ -106,6 +107,7 @@ class _RunQuery(BaseModel):
 
 async def _run_query(request: Request) -> _RunQuery:
     with refusing():
+        # an empty parameter, such as ``status=``, means no filter
         return _RunQuery.model_validate({k: v for k, v in request.query_params.items() if v})
 
 

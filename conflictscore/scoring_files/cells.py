@@ -31,6 +31,7 @@ def documents_in_cell(cell: str) -> Any:
     cell = cell.strip()
     if array := _ARRAY.match(cell):
         cell = array[1]
+    # "array([" without its end is not cut out; the pattern below refuses it
     if not cell.startswith(("[", "{", "array([")):
         return [cell] if cell else []
     with suppress(ValueError, RecursionError):
@@ -52,7 +53,7 @@ def _quoted_items(cell: str) -> list[str] | None:
     NumPy prints no commas, and Python would join the strings of such a list into one.
     """
     texts: list[str] = []
-    place = 1
+    place = 1  # after the bracket
     while text_match := _QUOTED.match(cell, place):
         texts.append(
             str(ast.literal_eval(text_match[1])) if "\\" in text_match[1] else text_match[1][1:-1]

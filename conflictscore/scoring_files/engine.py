@@ -37,6 +37,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         ConfigurationError: A setting is invalid, so nothing can be scored.
         BudgetError: The budget is used up.
     """
+    # records stay objects between nodes; LangGraph would need them as JSON
     runtime, run_state = RunRuntime(context), StateOfRecords(state, as_json=False)
     try:
         for node in (receive, decompose, label, score, record):

@@ -114,7 +114,7 @@ async def ascore_file(
 
         engine = engine or LocalEngine(context, concurrency)
         await engine.run(source, journal.starts.keys() - again, take)
-        if source.has_changed:
+        if source.has_changed:  # checked at the end, so that a change at any time is noticed
             journal.append_change()
             raise _changed(source.path)
         if len(journal.starts) < source.total:
@@ -163,7 +163,7 @@ class _Journal:
         self.failed: set[int] = set()
         self.flawed: set[int] = set()
         self._path = path
-        if path.is_dir():
+        if path.is_dir():  # early versions kept a run in a folder
             raise _other_version(path)
         self._file = RecordFile(path, resumed_from="the rows that were scored so far")
         try:

@@ -164,6 +164,7 @@ def _item_at(text: str, place: int) -> tuple[dict[str, Any] | str, int]:
     try:
         fields, end = _STRICT.raw_decode(text, place)
     except _NotFiniteError as fault:
+        # a lenient decoder accepts NaN, so it finds the end of the object
         return f"is not JSON ({fault})", json.JSONDecoder().raw_decode(text, place)[1]
     return fields if isinstance(fields, dict) else "is not an object", end
 
@@ -195,7 +196,7 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
-            records = filter(None, reader)
+            records = filter(None, reader)  # without blank lines
             header = next(records, [])
             documents = _columns_in(path, header, columns)[1]
             is_cell = documents in header  # if False, a cell contains an object with the documents
@@ -203,7 +204,8 @@ def _csv_rows(path: Path, columns: Columns) -> _Contents:
                 if len(cells) == len(header):
                     fields: dict[str, Any] = dict(zip(header, cells, strict=True))
                     if is_cell and documents not in DELIMITED:
-                        # convert the cell, so that the output contains a list, not a string
+                        # Convert the cell, so that the output contains a list, not a string.
+                        # ``tool_shapes.documents_list`` splits delimited cells.
                         fields[documents] = documents_in_cell(fields[documents])
                     yield fields
                 else:

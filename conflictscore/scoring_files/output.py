@@ -107,7 +107,8 @@ def _write_parquet(source: Source, outcome_lines: Iterator[bytes], file: IO[byte
     )
     with parquet_file(source.path) as rows:
         schema = rows.schema_arrow
-        # task_of has failed every row then; the run still ends with an output that says so
+        # The input already has the field, so ``task_of`` refused every row. The output says so in
+        # place of that field.
         if ADDED in schema.names:
             schema = schema.remove(schema.get_field_index(ADDED))
         schema = schema.append(pyarrow.field(ADDED, outcome_type))

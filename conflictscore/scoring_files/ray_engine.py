@@ -119,7 +119,7 @@ class RayEngine:
         with redirect_stdout(sys.stderr), _cluster(self._workers):  # Ray prints reports on stdout
             share = source.path.stat().st_size // (_BLOCKS_A_WORKER * self._worker_count())
             await score_missing(max(_SMALLEST_BLOCK, min(share, _LARGEST_BLOCK)))
-            count_before = -1
+            count_before = -1  # so that single rows are tried at least once
             while count_before < len(rows_so_far) < source.total:
                 count_before = len(rows_so_far)
                 await score_missing(None)
@@ -286,6 +286,7 @@ def _cluster(workers: int | None) -> Iterator[None]:
         if os.environ.get("RAY_ADDRESS"):
             ray.init(**quiet)
         else:
+            # a scoring run should send no statistics to Ray's makers, unless the user wants that
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             ray.init("local", num_cpus=workers, include_dashboard=False, **quiet)
     except Exception as error:  # noqa: BLE001 - Ray raises bare exceptions if nothing starts

@@ -80,8 +80,8 @@ class LocalEngine:
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:
     """Score the answer of a row; if it cannot be scored, the outcome says why.
 
-    A row with a bad cell is not tried. A row with a bad cell is therefore not one of the
-    consecutive failures that end a run.
+    A row with a bad cell is not tried, so it does not count towards the consecutive failures that
+    end a run.
 
     Raises:
         ConfigurationError: A setting is invalid, so nothing can be scored.
@@ -95,7 +95,7 @@ async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRo
     state = await score_answer(context, task)
     if isinstance(state, str):  # the string is the reason why the run failed
         return ScoredRow(failed_outcome(row.number, state))
-    scored = attempts_of(state)[0].report
+    scored = attempts_of(state)[0].report  # a scoring run has one attempt
     if scored is None:
         return ScoredRow(failed_outcome(row.number, "it was not scored"))
     report = state["report"]
@@ -134,6 +134,6 @@ def scoring_settings(context: RunContext) -> dict[str, Any]:
         "max_claims": settings.max_claims,
         "budget_seconds": settings.budget_seconds,
     }
-    # convert the fields to the form in which they will be read back from a file
+    # the form in which a file returns the fields: lists in place of tuples, for example
     plain: dict[str, Any] = json.loads(json.dumps(fields))
     return plain

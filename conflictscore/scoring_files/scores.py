@@ -162,8 +162,9 @@ def score_frame(
     # Polars' LazyFrame is tested first: reading its columns would run its query, with a warning.
     if hasattr(frame, "collect_schema") and hasattr(frame, "collect"):
         frame = frame.collect()
+    # a dataset of RAGAS has no columns of its own, but can be converted
     if not any(hasattr(frame, name) for name in ("column_names", "columns", "keys")):
-        frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame  # RAGAS
+        frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
     names = _column_names(frame)
     columns = Columns(answer, documents)
     try:

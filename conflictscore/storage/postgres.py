@@ -80,8 +80,8 @@ class PostgresTables:
             ConfigurationError: asyncpg is missing, the address is wrong, or the server cannot be
                 reached or used.
         """
+        self._where = shown_store(url)
         try:
-            self._where = shown_store(url)
             import asyncpg
         except ImportError:
             raise ConfigurationError(

@@ -28,7 +28,7 @@ def owner_only(path: str, flags: int) -> int:
 
 
 def remedy_for(error: OSError) -> str:
-    """Return advice on what to do after a failed write, before the user tries again."""
+    """Return advice for a failed write: what to do before trying again."""
     return "free up space there" if error.errno in _NO_ROOM else "remove the cause"
 
 

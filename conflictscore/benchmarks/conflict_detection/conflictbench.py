@@ -6,8 +6,8 @@ documents that give its answer and documents that give a different answer. Other
 checked against one document that gives its answer, and two unrelated documents that are taken from
 other questions.
 
-The paper leaves some points open. We decide the open points as follows, so our figures can differ
-from the paper's Table 2:
+The paper leaves some points open, so our figures can differ from the paper's Table 2. We decide
+these points as follows:
 
 - For each question, a random draw decides whether a conflict is shown. The draw depends on the seed
   and the question.

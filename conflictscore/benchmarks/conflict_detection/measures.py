@@ -113,7 +113,10 @@ class Judged(NamedTuple):
 
 
 def verdict_of(labels: Iterable[Label]) -> bool | None:
-    """Return whether the labels show a conflict, or None if unlabelled pairs could decide it."""
+    """Return whether the labels show a conflict, or None if unlabelled pairs could decide it.
+
+    An unlabelled pair can supply one missing side, so ``missing`` such pairs could make a conflict.
+    """
     counts = Counter(labels)
     missing = sum(not counts[side] for side in (Label.SUPPORTS, Label.CONTRADICTS))
     if not missing:

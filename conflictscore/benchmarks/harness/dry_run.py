@@ -57,7 +57,8 @@ _THINKING_TOKENS, _VERDICT_TOKENS, _MESSAGE_TOKENS = 800, 130, 8
 """Assumed numbers of tokens, in this order: the thinking of a reasoning model before each reply,
 the JSON reply of a judge, and the overhead of a chat message."""
 _SENTENCE = "Item {n}.{k} of the record gives this account of what was asked [1][2]."
-_CLAIM = "1 2 3 4 5 6 7 8 9."  # Has no words: foreign words give a claim a call of its own.
+# Made-up words would look like a claim off the documents' subject, which gets a call of its own.
+_CLAIM = "1 2 3 4 5 6 7 8 9."
 _REPLIES = (
     "{text}",
     "{letter}\nJustification: The newer document says so, and another one agrees (Docs 1, 2).",
@@ -109,7 +110,7 @@ class CountingModel(LanguageModel):
     def of(cls, model: LanguageModel, **own: Any) -> Self:
         """Return a counting model that replaces this model."""
         model_fields = {field.name: getattr(model, field.name) for field in fields(LanguageModel)}
-        return cls(**model_fields | {"cache": None}, **own)
+        return cls(**model_fields | {"cache": None}, **own)  # a cached reply would not be counted
 
     def count(self, prompt: str, reply_tokens: int) -> None:
         """Count one call."""

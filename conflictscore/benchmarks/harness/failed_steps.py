@@ -38,10 +38,10 @@ def _reports(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_lacking(report: Mapping[str, Any]) -> bool:
-    """Return whether a recorded report lacks claims or requested labels.
+    """Return whether a recorded report lacks claims or labels that a repeated step could add.
 
-    Pairs that the loop's limits left out do not count as requested: repeating the step would leave
-    them out again.
+    A repeated step would again leave out the pairs that are beyond the loop's limits, so these
+    pairs do not count.
     """
     if report["error"] is not None:
         return True

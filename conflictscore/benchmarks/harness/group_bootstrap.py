@@ -26,9 +26,9 @@ def group_interval(
 
     Each group is a tuple of cells (counts). A bootstrap sample consists of whole groups. Groups
     with equal cells are interchangeable, so it suffices to draw the number of groups of each kind,
-    from a multinomial distribution. Groups whose cells are all 0 are ignored. ``figure`` takes a
-    table in which each row contains the summed cells of one sample, and returns the figure of each
-    row. The figure may be undefined (NaN) in some samples, which are then left out.
+    from a multinomial distribution. Groups whose cells are all 0 have nothing to count, so they are
+    ignored. ``figure`` takes a table in which each row contains the summed cells of one sample, and
+    returns the figure of each row. Samples in which the figure is undefined (NaN) are left out.
     """
     counted_groups = [cells for cells in groups if any(cells)]
     if not counted_groups:

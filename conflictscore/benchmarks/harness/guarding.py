@@ -19,6 +19,7 @@ def guard_of(first: Attempt, last: Attempt) -> Guard | None:
         return None
     if first.report is None or last.report is None:
         return Guard(accepted=False, note="one of the answers has no score")
+    # the loop's guard judges changes of passages, so the answer is treated as one passage
     change = Change(
         round=1,
         start=0,

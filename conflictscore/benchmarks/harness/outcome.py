@@ -85,7 +85,7 @@ def figures_by(
     endpoints = {
         description["name"]: description["endpoint"]
         for role in ("model", "judge", "answer_judge")
-        if (description := configuration[role])
+        if (description := configuration[role])  # None if no model has this role
     }
     return figures(
         question_results,

@@ -341,10 +341,10 @@ def _reconsidered(
 def _of_all(records: Sequence[Usage]) -> Usage:
     """Combine the usage of a step over all its records.
 
-    A step that was stopped and repeated finds its own replies in the cache. The tokens of these
-    replies must not count twice, as paid and as cached. The complete attempt is the largest record:
-    it reads all tokens of the step, some of them from the cache. So the cached tokens are the
-    tokens of the largest record (paid and cached) minus the paid tokens of all records.
+    If a step was stopped and repeated, it finds its own replies in the cache. The tokens of these
+    replies must not count twice, as paid and as cached. The complete attempt has the largest
+    record: it reads all tokens of the step, some of them from the cache. So the number of cached
+    tokens is that of the largest record (paid and cached) minus the paid tokens of all records.
     """
     whole = sum(records, Usage())
     own_replies = {}

@@ -132,6 +132,7 @@ def mcnemar(corrections: int, harms: int) -> float:
     require_statistics()
     from statsmodels.stats.contingency_tables import mcnemar as test
 
+    # the exact test ignores the diagonal: questions on which both methods do the same
     return float(test([[0, corrections], [harms, 0]], exact=True).pvalue)
 
 

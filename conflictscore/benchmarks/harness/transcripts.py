@@ -205,6 +205,7 @@ class Transcriber(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Remember the messages and parameters that are sent."""
+        # LangChain passes a batch of message lists, but reports each list as a run of its own
         call = self._sent(messages[0], kwargs.get("invocation_params") or {})
         self._begun[run_id] = time.perf_counter(), call
 
@@ -254,6 +255,7 @@ class Transcriber(BaseCallbackHandler):
             **self._about,
             "served": None,
             "fingerprint": None,
+            # a parameter may be a class, such as a schema of the reply
             "parameters": json.dumps(parameters_sent, default=str),
             "messages": [{"role": m.type, "content": _text_of(m.content)} for m in messages],
             "reply": "",

@@ -102,8 +102,8 @@ def _all_pairs(
 ) -> tuple[list[Paired], ...]:
     """Compare methods with the baseline and in other pairs; adjust all p-values together.
 
-    A pair that is named twice, in either order, is tested once. Otherwise, Holm's adjustment would
-    count the same test twice.
+    A pair that is named twice, in either order, is tested once, so that Holm's adjustment does not
+    count it twice. Reversing twice keeps the first naming of such a pair, and its place.
     """
     baseline_pairs = [
         paired_figures(question_results, method, measure)

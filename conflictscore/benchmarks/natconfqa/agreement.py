@@ -149,7 +149,7 @@ def _decisions(
     pairs = [
         (theirs, ours.value)
         for by_people, by_judge in zip(people, judge, strict=True)
-        if len(by_people) == len(by_judge)
+        if len(by_people) == len(by_judge)  # people's decisions are () if they cannot be counted
         for theirs, ours in zip(by_people, by_judge, strict=True)
     ]
     both = [(theirs, bool(ours)) for theirs, ours in pairs if ours is not None]

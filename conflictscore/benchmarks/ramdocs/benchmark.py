@@ -73,7 +73,7 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
     case, "American football" is wrong although it contains "football", which is right. If a
     reference answer is right for one entity and wrong for another, it does not count as wrong.
     """
-    # if several reference answers have the same form, the first one is returned
+    # reversed here and in the result: if several answers have the same form, the first one is kept
     forms = _by_form(reversed(right))
     if not right or not all(map(normalised, right)):
         raise ValueError(
@@ -184,6 +184,7 @@ def _question(row: _Published, where: str, *, name_entities: bool) -> Question:
     if name_entities and not entities:
         raise InputError(f"{where}, field disambig_entity: a non-empty string is needed")
     misinforms = any(document.type == "misinfo" for document in row.documents)
+    # reversed here and below, as in ``exact_match``
     wrong = _by_form(reversed(row.wrong_answers), besides=set(map(normalised, right)))
     number = "one entity" if len(entities) == 1 else f"{len(entities)} entities"
     text = f"{row.question} Answer for {_listed(entities)}." if name_entities else row.question

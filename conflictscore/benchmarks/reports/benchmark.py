@@ -174,6 +174,7 @@ def _document(document: _Document | GroupDocument) -> dict[str, Any]:
 def _made(
     name: str, identity: str, text: str, documents: Sequence[dict[str, Any]], conflict: bool
 ) -> Topic:
+    # with the name, since two sources may use the same ids
     question = Question(
         id=f"{name} {identity}", question=text, category=name, documents=tuple(documents)
     )
@@ -277,7 +278,7 @@ def write_topics(
     Raises:
         ProviderError: The model could not name a topic. No file is written.
     """
-    judge = Judge(model, prompts, UsageMeter())
+    judge = Judge(model, prompts, UsageMeter())  # the meter is required, but not read
     calls = [partial(_main_entity, judge, question.question) for question in benchmark.questions]
     topics = run_for_sync_caller(at_once(calls))
     rows = []

@@ -19,6 +19,7 @@ _BOTH_VIEWS, _CONFLICT_ASKED = "wikicontradict_both_views", "wikicontradict_conf
 
 
 async def _from_none(asker: Asker, request: Asked) -> dict[str, Any]:
+    # the meter is required, but not read: the run's ledger counts the calls
     meter, prompts, endings = UsageMeter(), asker.context.prompts, list[str]()
     text = await asker.context.generator.ask(
         prompts.render(_UNAIDED, question=material_line(request.question.question)),

@@ -78,7 +78,7 @@ class Asker:
         text, notes = await ask_with_documents(
             graph_input(question, documents),
             self.context,
-            UsageMeter(),
+            UsageMeter(),  # required, but not read: the run's ledger counts the calls
             template,
             {"question": material_line(question.question)},
             read_text,

@@ -1,5 +1,7 @@
 """The answering strategies of "DRAGged into Conflicts" (section 5.1), with inline citations.
 
+Each call needs a meter, but these meters are not read, since the run's ledger counts the calls.
+
 Limits without a stated reason were chosen by hand.
 """
 

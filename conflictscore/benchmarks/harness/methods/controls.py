@@ -61,6 +61,7 @@ async def _look_without_evidence(asker: Asker, request: Asked) -> dict[str, Any]
         request.documents,
         weighed=context.option_probabilities,
     )
+    # the meter is required, but not read: the run's ledger counts the calls
     answer, notes = await reconsideration.ask(context.generator, context.prompts, UsageMeter())
     notes += ending_notes([answer.early_ending], "answer again")
     return {"answer": answer.to_json(), "notes": notes}

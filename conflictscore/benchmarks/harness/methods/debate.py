@@ -35,6 +35,8 @@ _READER, _AGAIN, _SUM = "madam_reader", "madam_reader_again", "madam_sum"
 
 async def _ask(asker: Asker, request: Asked) -> dict[str, Any]:
     """Run the debate, and return the last summary; stop early if no reader changes its opinion."""
+    # the meter is required, but not read: the run's ledger counts the calls; ``notes`` is an
+    # ordered set, since many readers may get the same note
     meter, notes = UsageMeter(), dict[str, None]()
 
     async def ask(template: str, documents: list[Document], tokens: int, **fields: str) -> str:

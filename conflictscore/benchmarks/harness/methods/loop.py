@@ -17,8 +17,8 @@ async def _loop(asker: Asker, request: Asked) -> dict[str, Any]:
     question, documents = request.question, request.documents
     with asker.usage() as first_usage:
         first = await asker.answer_from(question, documents)
-    # The usage up to the last permitted answer; empty if the loop ended before that answer. The
-    # cost of checking the answer is computed from this usage.
+    # The usage up to the last permitted answer; empty if the loop ended before that answer. What
+    # is used after that answer is the cost of checking it.
     at_last: list[Mapping[str, Usage]] = []
     with asker.usage() as usage_by_model:
 
@@ -73,6 +73,7 @@ CONTROL_RAG = BenchmarkMethod(name="control-rag", ask=_told_to_watch)
 def _revising(context: RunContext) -> SelfCorrectionGraph:
     """Build the loop that corrects passages in place, hedges open questions and has a guard."""
     settings = context.settings.replace(
+        # the run's settings have 0 rounds if no other method looks again (``Setup.open``)
         max_rounds=max(1, context.settings.max_rounds),
         regeneration="revise",
         disputed=("conflict", "refuted"),

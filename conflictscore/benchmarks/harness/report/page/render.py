@@ -110,6 +110,7 @@ def _compiling_environment() -> "Environment":
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
+        # texts are untrusted, so ``shown`` replaces their control and hidden characters
         finalize=lambda value: value if isinstance(value, Markup) else shown(value),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -136,12 +137,14 @@ def word_diff(before: str, after: str) -> Any:
     """Mark deletions and insertions word by word; return nothing if the texts are too long."""
     from markupsafe import Markup, escape
 
+    # each word with the white space before it, so that the joined parts are the whole text
     old, new = (re.findall(r"\s*\S+|\s+", shown(text)) for text in (before, after))
     there = Counter(new)
     if sum(there[word] for word in old) > _DIFFED_PAIRS:
         return Markup("")
 
     def parts() -> Iterator[Any]:
+        # difflib would ignore frequent words of long texts (autojunk)
         same = SequenceMatcher(None, old, new, autojunk=False)
         for kind, a, b, c, d in same.get_opcodes():
             if kind == "equal":

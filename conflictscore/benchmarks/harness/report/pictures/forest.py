@@ -66,9 +66,8 @@ def differences(runs: Sequence[ReportRun], studies: Sequence[Study]) -> Picture 
             color = color_of(pooled_pair.difference, falls=pooled_pair.measure in falling)
             where = f"all runs{whose}: "
             lines.append(_Line(f"{where}{name}", pooled_pair.difference, color, is_pooled=True))
-    lines = [
-        line for line in lines if line.interval.value is not None
-    ]  # drop pairs with too few questions
+    # a pair that was judged on no question has no value
+    lines = [line for line in lines if line.interval.value is not None]
     if not lines:
         return None
 

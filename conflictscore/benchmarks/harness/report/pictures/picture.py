@@ -69,6 +69,7 @@ class Picture:
             figure = new_figure()
             self.draw(figure)
             file = io.BytesIO()
+            # an SVG file would contain the time, so equal charts would give different files
             metadata = {"Title": self.title} | ({"Date": None} if kind == "svg" else {})
             figure.savefig(file, format=kind, dpi=_DPI, facecolor="white", metadata=metadata)
         return file.getvalue()
