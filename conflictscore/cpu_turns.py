@@ -89,7 +89,8 @@ class Turns:
 
 TURNS = Turns()
 """The turns of this process's threads."""
-if hasattr(os, "register_at_fork"):  # a forked child does not have the thread whose turn it is
+# A forked child does not have the thread whose turn it is. Windows has no fork.
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=TURNS.reset)
 
 

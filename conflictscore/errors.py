@@ -14,10 +14,14 @@ ConflictScoreError                 one clear line, safe to show: it never contai
 ```
 """
 
+import base64
+import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal
+from urllib.parse import quote, quote_plus
 
 # Matches keys with a well-known prefix (OpenAI's, Stripe's and others), tokens in HTTP headers, and
 # what follows the words "API key". Repetitions are bounded, so that a search through a hostile text
@@ -201,7 +205,7 @@ def scrubbed(text: str, *secrets: str) -> str:
     }
     # a shorter form may be part of a longer one, whose remainder would stay visible
     for form in sorted(forms, key=len, reverse=True):
-        text = _without(text, form.lower())
+        text = _without(text, form)
     return _SECRETS.sub("[secret]", " ".join(text.split()))[:_MESSAGE_CHARS]
 
 
@@ -220,11 +224,6 @@ def _without(text: str, lowered_secret: str) -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     """Yield each form in which a URL, header, JSON, HTML or Python code may contain a secret."""
-    import base64
-    import html
-    import json
-    from urllib.parse import quote, quote_plus
-
     yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret))
     yield from (json.dumps(secret)[1:-1], repr(secret)[1:-1], html.escape(secret))
     in_base64 = base64.b64encode(secret.encode()).decode()

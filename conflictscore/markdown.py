@@ -58,6 +58,7 @@ def _list_unless_ordinal(state: StateBlock, line: int, end: int, silent: bool) -
     if state.src[start : start + 1].isdigit():
         if "numbers" not in state.env:
             ordinals = [(int(m[1]), m.start(1)) for m in _ORDINAL.finditer(state.src)]
+            # the last and the first place of each number
             state.env["numbers"] = dict(ordinals), dict(ordinals[::-1])
         last, first = state.env["numbers"]
         # Markdown allows at most nine digits
@@ -97,7 +98,8 @@ def passages(answer: str) -> tuple[Passage, ...]:
     """Return the passages of an answer in order, without surrounding space and block marks."""
     if (values := json_values(answer)) is not None:
         return tuple(Passage(v.start, v.end, "value", (v.start, v.end)) for v in values)
-    if answer[:1].isalpha() and answer.isprintable():  # one line without any block mark
+    # a single line that begins with a letter is one paragraph, so it need not be parsed
+    if answer[:1].isalpha() and answer.isprintable():
         return tuple(_sentences(answer, 0, len(answer.rstrip()), (0, len(answer))))
     return tuple(passage for passage in _in_blocks(answer) if passage.end > passage.start)
 
@@ -297,6 +299,7 @@ def _end_of_gap(text: str, start: int, end: int) -> int:
 
 @lru_cache(maxsize=8)  # each changed text is compared with the same original text
 def _shape(text: str) -> tuple[tuple[str, str, str, str], ...]:
+    """Return the block structure of a Markdown text, without its words."""
     return tuple((t.type, t.tag, t.markup, t.info) for t in _parser.parse(text))
 
 

@@ -22,7 +22,10 @@ EMPTY_RUN: dict[str, Any] = {
     **{name: [] for name in _LISTS},
     **{name: {} for name in _MAPPINGS},
 }
-"""The state of a run before its first step."""
+"""The state of a run before its first step.
+
+All runs share its lists and mappings, since steps replace them and never change them in place.
+"""
 
 NO_QUESTION = "Is everything in this text right?"
 """The question for an answer that comes without one, since prompts must contain a question.
@@ -65,7 +68,7 @@ def read_question(state: RagState) -> tuple[str, list[str]]:
     question = question.strip()
     options = _options_of(state)
     check_question(question, options)
-    given_answer(state, options)
+    given_answer(state, options)  # only for its errors; ``generate`` reads the answer again
     return question, options
 
 

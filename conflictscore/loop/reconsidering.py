@@ -63,6 +63,7 @@ def _skipped_claims(state: RagState, last: Attempt, context: RunContext) -> Iter
     Time may have run out, or the claim's place in the answer was not found. A run that may not
     correct its answer skips no claim, since it only scores the answer.
     """
+    # without attempts, only the method and the setting of ``max_rounds`` decide
     if last.report is None or not may_look_again((), context):
         return
     changes = changes_of(state)

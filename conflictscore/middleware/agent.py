@@ -13,6 +13,7 @@ from conflictscore.graph.binding import in_callers_thread, run_for_sync_caller
 from conflictscore.graph.create import open_run
 from conflictscore.graph.keywords import CorrectionOptions, explicit_kwargs, split_options
 
+# imported before our own modules below, which need langchain too
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
     from langchain.agents.middleware.types import (
@@ -140,6 +141,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             require = "partly"
         run_settings, models = split_options(settings)
         if (judge := models.pop("judge", None)) is not None:
+            # opened as the only model of a run, which is then also its decomposer
             models["judge"] = open_run(judge, None, run_settings, **models).decomposer
         # base_url is only for the judge, since the agent's own model answers
         models.pop("base_url", None)

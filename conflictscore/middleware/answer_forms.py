@@ -135,6 +135,7 @@ def ending_in(output: object) -> str | None:
     # reply did not end normally.
     if choice is None or (isinstance(choice, Mapping) and "finish_reason" not in choice):
         return None
+    # completions of any provider use OpenAI's names for endings
     ending = {"finish_reason": _field(choice, "finish_reason"), "model_provider": "openai"}
     return early_ending(AIMessage("", response_metadata=ending))
 

@@ -268,7 +268,7 @@ class SelfCorrecting(_Decorated):
     def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
-        self._opened()
+        self._opened()  # in the caller's thread; the run below has a loop in another thread
 
         def answer(*arguments: Any) -> object:
             with self._unseen() as context:

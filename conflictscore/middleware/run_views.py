@@ -27,7 +27,10 @@ def with_verdict(message: Message, run: Run) -> Message:
 
 
 def verdict_of(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the verdict on a run from :func:`whole`, as :meth:`conflictscore.Run.verdict` does."""
+    """Return the verdict on a run from :func:`whole`, as :meth:`conflictscore.Run.verdict` does.
+
+    The result of :func:`whole` is a summary, from which no :class:`Run` can be built again.
+    """
     gap = Examined.model_validate(run.get("examined") or {}).main_gap
     # the first answer's scores do not apply to a changed answer that was not scored again
     first_report = None if run.get("flipped") else run.get("report")

@@ -89,6 +89,7 @@ def _unchecked(
             refuse(run, settings.require)
         last = _with_refusal(last, settings.refusal)
     elif last.id is None:
+        # LangGraph would append a message without an id instead of replacing the last one
         return update
     return update | {"messages": [with_verdict(last, run)]}
 

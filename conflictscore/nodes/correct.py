@@ -54,6 +54,9 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         attempt = Attempt(round=number, answer=new_version.answer)
         update |= {"decision": "record", "attempts": [*state["attempts"], attempt.to_json()]}
     else:
+        # Even an unchanged answer becomes an attempt, so that its round counts towards max_rounds.
+        # If it was edited in place, it keeps its claims and labels; only pairs without a label cost
+        # a further call.
         update["decision"] = "decompose"
     return update | {
         "draft": new_version.answer.to_json(),

@@ -48,6 +48,7 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     run's budget is used up, the run ends with an error, unless it can keep its previous answer.
     """
     answer, meter, error = draft_of(state), UsageMeter(), None
+    # the number of earlier attempts is the round of the draft
     judge, changes = runtime.context.judge(meter), changes_in(state, len(state.get("attempts", ())))
     claims: tuple[Claim, ...] = ()
     notes = [*state.get("notes", [])]
@@ -142,6 +143,7 @@ def _is_known(change: Change) -> bool:
     """
     if len(words_in(change.after)) < _LEAST_WORDS:
         return True
+    # without a winner, the empty string at the end serves as one, and equals no passage
     [winner, *more], own = [*_winners(change), ""], change.looks[0].candidates[0].statement
     return (
         not any(more)

@@ -39,6 +39,7 @@ async def justify(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     about = [claim for change in changes if change.applied for claim in change.claims]
     if changed_attempt is None or not about:
         raise ValueError("justify was reached without a change of the answer")
+    # a change without a reason is a whole new answer, which was rewritten for a single claim
     weights = attempts[-1].report.weights if attempts[-1].report else {}
     prompt = context.prompts.render(
         "justify",

@@ -240,6 +240,7 @@ def _records_in(state: Mapping[str, Any]) -> dict[str, tuple[Record, ...]]:
 def run_of(state: Mapping[str, Any]) -> Run:
     """Read the run, finished or not, from a state."""
     records = _records_in(state)
+    # a field that is None gets the default of its record
     state = {name: field for name, field in state.items() if field is not None}
     fields = {name: state[name] for name in Run.model_fields if name in state} | records
     if "run_id" not in fields:  # the documents are as passed by the caller, without numbers

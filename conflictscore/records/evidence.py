@@ -30,7 +30,7 @@ def encodable(value: Any) -> Any:
     kind = type(value)
     if kind in _TEXTLESS or not issubclass(kind, _HOLDERS):
         return value
-    if kind is str or isinstance(value, str):
+    if isinstance(value, str):
         if value.isascii():  # most texts are ASCII, and the test is cheap
             return value
         try:
@@ -40,7 +40,7 @@ def encodable(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         return {encodable(key): encodable(inner) for key, inner in value.items()}
-    # records have already replaced theirs
+    # a record replaces the surrogates in its own fields when it is made
     parts: Any = [part if isinstance(part, BaseModel) else encodable(part) for part in value]
     return parts if kind is list else kind(parts)
 

@@ -263,6 +263,7 @@ class Run(Record):
     def final_report(self) -> ConflictReport | None:
         """The final answer's scores, if a correction was scored; otherwise None."""
         last = self.attempts[-1] if self.attempts else None
+        # the scores are not those of a text that was edited afterwards
         return last.report if last and last.round and last.answer.text == self.answer else None
 
     @property
