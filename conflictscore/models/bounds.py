@@ -24,7 +24,10 @@ def check_length(size: int, provider: str) -> None:
 
 
 def bound_reply(response: httpx2.Response) -> None:
-    """Limit the length of a response, and refuse it if it is compressed (an httpx event hook)."""
+    """Limit the length of a response, and refuse it if it is compressed (an httpx event hook).
+
+    A few compressed bytes could expand to any length before they are counted.
+    """
     coding = response.headers.get("content-encoding", "").strip()
     if coding.lower() not in {"", "identity"}:
         host = response.request.url.host

@@ -53,6 +53,7 @@ class CircuitBreaker:
     def check(self) -> None:
         """Raise the error that stops further calls, if there is one."""
         if self._error is not None:
+            # raised again and again, the error would otherwise collect the frames of all callers
             raise self._error.with_traceback(None)
 
     def succeeded(self) -> None:

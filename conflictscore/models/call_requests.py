@@ -122,6 +122,7 @@ class StyledRequests:
             turns = _turns(messages, request.stated, style, prompts)
             send = partial(call, request.writer, turns, config, **request.parameters)
             if form.schema:
+                # the list collects the failures of all attempts in this style
                 send = partial(self._watched, send, style, list[Exception]())
             try:
                 reply = await dispatch(send)
@@ -193,6 +194,7 @@ class StyledRequests:
         if not form.schema:
             writer, parameters = with_max_tokens(chat, parameters)
             return _PreparedRequest(writer, _with_length(parameters, style.length))
+        # the second condition excludes subclasses; only the first tells mypy the type
         if isinstance(chat, _OPENAI_CLIENTS) and type(chat) in _OPENAI_CLIENTS:
             # with_structured_output is avoided: its chain takes twice the CPU time of a plain call
             schema_in_prompt = "" if style.json_form == "json_schema" else form.schema

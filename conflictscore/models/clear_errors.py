@@ -74,6 +74,7 @@ def clear_error(
     """
     if isinstance(error, ConflictScoreError | GraphBubbleUp):
         return error
+    # OpenAI's client reports both kinds below as connection errors, so they are looked for first
     if tls := tls_fault(error):
         place = f"{endpoint}{through_proxy(endpoint)}"
         return ProviderError(

@@ -80,6 +80,7 @@ def _start_of_list(bare: str) -> int | None:
         return None
     if not ('"' in bare or "'" in bare or bare[start] == bare[:1]):
         return None
+    # a first bracket that nothing closes may belong to prose, unless a list clearly follows it
     if start == 0 and not _is_closed(bare) and not re.match(r"[\[{]\s*[\"'{\[]", bare):
         return None
     return start

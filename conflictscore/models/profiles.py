@@ -83,7 +83,7 @@ def with_options(model: LanguageModel, options: Mapping[str, str]) -> LanguageMo
         parameters.pop("temperature", None)
         parameters |= {} if temperature is None else {"temperature": temperature}
         update["deterministic"] = temperature == 0
-    for form in get_args(JsonForm):
+    for form in get_args(JsonForm):  # the option is a string, and mypy wants a JsonForm
         style = style._replace(json_form=form) if options.get("json") == form else style
     style = style._replace(length=options.get("length", ""))
     if reasons := options.get("reasoning"):

@@ -128,6 +128,7 @@ def _open_other(provider: str, name: str, settings: _Settings) -> LanguageModel:
             f"such as langchain-{provider}"
         ) from None
     try:
+        # only an open model has the profile that says whether it accepts a temperature
         chat: BaseChatModel = init_chat_model(name, model_provider=provider)
         if (chat.profile or {}).get("temperature", True):
             chat = init_chat_model(name, model_provider=provider, temperature=0)

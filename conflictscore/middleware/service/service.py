@@ -105,6 +105,7 @@ class Service:
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
         """Open the stored runs; callers do not see a search's notes for its operator."""
+        # the paper's loop locates no claims in the answer, which only a correction would need
         without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
         self.context = replace(
