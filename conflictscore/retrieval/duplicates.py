@@ -180,7 +180,7 @@ def _plain_letters(text: str) -> str:
         text = unicodedata.normalize("NFKD", without_invisibles(text))
         text = unicodedata.normalize("NFKC", _ACCENTS.sub("", text))
         text = text.translate(_lookalikes()) if _FOREIGN.search(text) else text
-    # "i" always belongs to a word, but a digit counts as a letter only next to letters
+    # "i" is always part of a word, but a digit counts as a letter only next to letters
     text = text.casefold().replace("i", "l")
     # few parts contain 0 or 1, and the pattern passes over plain numbers
     parts = [

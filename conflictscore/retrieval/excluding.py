@@ -66,4 +66,5 @@ class ExcludingRetriever(WrappingRetriever):
 
 
 def _in_a_row(text: str) -> str:
+    # spaces at both ends, so that only whole words match
     return f" {' '.join(words_in(text))} "

@@ -93,6 +93,7 @@ class GoogleRetriever(WebSearchRetriever):
             # a placeholder, replaced in each request; without it, the client looks for credentials
             http=httplib2.Http(),
             requestBuilder=self._request,
+            # the client library contains the API's description, so it is neither fetched nor cached
             static_discovery=True,
             cache_discovery=False,
             client_options={"api_endpoint": self.endpoint},

@@ -46,7 +46,8 @@ class SerperRetriever(WebSearchRetriever):
 
     def page(self, reply: Mapping[str, Any], number: int) -> Page:
         """Read the results in a reply."""
-        # If Google finds nothing, the reply has no "organic" field.
+        # If Google finds nothing, the reply has no "organic" field, but still "searchParameters".
+        # A reply with neither is not from Serper, and the LookupError says so.
         results = reply["organic"] if "searchParameters" not in reply else reply.get("organic", [])
         # A page may have fewer results than requested without being the last page.
         return Page(hits(results, "title", "link", "snippet", "date"), more=True)

@@ -110,6 +110,7 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
     + 1 parts are read. A part's own title and date stay in its text, on separate lines. What a text
     says about itself never becomes a metadata field.
     """
+    # the surest separators come first: blank lines also separate the paragraphs of one document
     for split in (_tagged, _ruled, _numbered, _labelled):
         parts = [*islice((part for part in split(text) if part[0]), MOST_OF_TOOLS + 1)]
         if len(parts) > 1:
@@ -118,6 +119,7 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
         return results
     if blank_lines and len(paragraphs := _standalone_paragraphs(text)) > 1:
         return paragraphs
+    # a single document in tags: its tags are not part of its text
     tagged = [part for part in _tagged(text) if part[0]]
     if tagged:
         return [_shown(tagged[0])]
@@ -174,6 +176,7 @@ def _tagged(text: str) -> Iterator[Part]:
     if first is None or first.start() > _LEAD:
         return
     name, place, closing = first.group(1), first.start(), f"</{first.group(1)}>"
+    # a few letters have a longer form in lower case, which would shift the offsets
     small_text = text.casefold() if len(text.casefold()) == len(text) else text
     is_first = True
     while tag := _TAG.search(text, place):

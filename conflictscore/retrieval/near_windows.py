@@ -80,7 +80,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
         tokens: The token budget.
     """
     size = min(_MOST_TOKENS, tokens // _FEWEST_WINDOWS)
-    if size < LEAST_TOKENS:
+    if size < LEAST_TOKENS:  # a small budget is used for a single window
         size = tokens
     if size < LEAST_TOKENS:
         return None
@@ -95,7 +95,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
         if number in chosen:
             continue
         room -= size + _mark_tokens()
-        if room < 0 and chosen:
+        if room < 0 and chosen:  # a single window needs no marker, so it always fits
             break
         chosen.add(number)
     spans = list(_merged([cut.windows[number] for number in sorted(chosen)]))

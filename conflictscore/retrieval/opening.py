@@ -44,6 +44,8 @@ def open_retrieval(
         raise InputError(f"passage_tokens is {passage_tokens}; give {LEAST_TOKENS} or more, or 0")
     docs = [docs] if isinstance(docs, str) else docs
     retriever = open_search(search, docs=docs, top_k=top_k)
+    # The order matters: a copy of a benchmark is recognised by its whole page, so pages are read
+    # before documents are removed, and passages are cut last.
     if read_pages:
         from conflictscore.retrieval.pages.reader import PageReadingRetriever
 

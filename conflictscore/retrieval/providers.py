@@ -71,7 +71,11 @@ PROVIDERS: Mapping[str, Provider] = {
 
 DEFAULT_ORDER = ("serper", "searxng", "vertex", "google")
 """The order in which searches are tried by default; the first whose variables are set is used.
-``google`` is last, since its service ends soon."""
+
+``serper`` is first, since it returns Google's results, with which the paper's figures were made.
+``searxng`` also searches the whole web, but ``vertex`` only the sites of one engine. ``google`` is
+last, since its service ends soon.
+"""
 
 
 def configured_search() -> str | None:

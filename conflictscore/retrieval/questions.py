@@ -91,6 +91,7 @@ def _json_rows(text: str, file_name: str) -> Iterator[tuple[str, dict[str, Any]]
         InputError: A line is not an object, or there are too many lines. The message names the
             line.
     """
+    # not ``splitlines``, since a string in JSON may contain other line ends, such as U+2028
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -114,7 +115,7 @@ def _csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple
     """Yield the non-blank rows in a file of questions; see ``_json_rows``."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     allow_long_cells(len(text) + 1)
-    start = 1
+    start = 1  # the first line of a row; a row with quoted line ends has several lines
     try:
         for number, row in enumerate(rows):
             where, start = f"{file_name}, line {start}", rows.line_num + 1

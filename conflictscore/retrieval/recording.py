@@ -300,13 +300,14 @@ async def record_questions(
     if "" in wanted:
         raise InputError("a question is empty")
     how: dict[str, Any] = {"search": _LOGIN.sub("//", search), "parameters": dict(parameters)}
+    # the form in which the settings are read back from the file, for the comparison below
     how = json.loads(encodable(json.dumps(how, ensure_ascii=False)))
     path = Path(out)
     kept = "the questions recorded so far"
     with RecordFile(path, is_half=_is_half, resumed_from=kept) as file:
         known = _read(file.lines)
         _refuse_other_settings(path, known, how)
-        file.resume()
+        file.resume()  # only now, since a refused file must stay unchanged
         todo = [question for key, question in wanted.items() if key not in known]
         report = RecordingReport(len(wanted), before=len(wanted) - len(todo))
         failed_in_a_row = 0

@@ -20,6 +20,7 @@ def renamed(data: object, depth: int = _DEPTH) -> object:
     if not isinstance(data, list) or not all(isinstance(each, Mapping) for each in data):
         return None
     key = _text_key(data)
+    # the old field becomes None, so that the text does not become metadata as well
     return None if key is None else [{**each, "text": each[key], key: None} for each in data]
 
 

@@ -153,6 +153,7 @@ class _ToolReply:
         self._name = message.name or ""
         self._words = {word.casefold() for word in NAME_WORD.findall(self._name)}
         texts = [*argument_texts(arguments)]
+        # two addresses suffice to see that a call has more than one
         self._addresses = list(islice(filter(None, map(address_of, texts)), 2))
         self._searches = bool(self._words & SEARCHES)
         by_name = bool(self._words & FETCHES) and not self._searches

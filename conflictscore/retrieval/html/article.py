@@ -161,13 +161,13 @@ def _with_lines_between(page: "LexborHTMLParser", text: str) -> str:
     if not in_both:
         return text
     after: dict[int, list[str]] = {}
-    text_letters = "\0".join(places)
+    text_letters = "\0".join(places)  # also finds a line of the page inside a longer line of text
     at = places[_letters(page_lines[in_both[0]])]
     put_back = 0
     for line in page_lines[in_both[0] : in_both[-1] + 1]:
         letters = _letters(line)
         if letters in places:
-            at = max(at, places[letters])
+            at = max(at, places[letters])  # a line that occurs twice must not lead back
         elif len(line) >= _SHORTEST_LINE and letters and letters not in text_letters:
             after.setdefault(at, []).append(line)
             put_back += len(line)
@@ -202,7 +202,11 @@ def _letters(line: str) -> str:
 
 
 def _date(html: str, url: str, found: str | None) -> str | None:
-    """Return the publication date in the page's metadata, or else the date that htmldate finds."""
+    """Return the publication date in the page's metadata, or else the date that htmldate finds.
+
+    ``found`` is trafilatura's date, which may be the date of an event or of a comment. So htmldate,
+    which trafilatura uses too, searches the page again without the parts that have such dates.
+    """
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(html)

@@ -26,6 +26,7 @@ def tables_as_lines(page: "LexborHTMLParser", body: "LexborNode") -> None:
         cells = [cell for row in rows for cell in _cells(row)]
         if not cells:
             continue
+        # such a block was a cell of an inner layout table
         if table.css_first("div.layout-block") or _is_layout(table, cells):
             _unwrap_layout(page, table, cells)
             continue

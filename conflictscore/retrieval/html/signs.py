@@ -78,9 +78,9 @@ _PRICE_AFTER = re.compile(rf"\s?(?:[{_CURRENCY}]|EUR\b|USD\b|CHF\b|Euro\b|zł\b|
 _AMOUNT = re.compile(r"(?<!\d)\d{1,3}(?:[.,' ]?\d{3}){0,4}[.,]?$")
 # The cents of a price, perhaps with their separator: ".99", "99*".
 _CENTS = re.compile(r"[.,]?(\d\d)[*]?")
-# Classes of elements that contain the cents of a price.
 # A 10 and a raised number after it, which may be a power of ten: 10<sup>12</sup> USD.
 _TEN, _EXPONENT = re.compile(r"(?<![\d.,'])10$"), re.compile(r"1\d")
+# Classes of elements that contain the cents of a price.
 _CENTS_CLASS = re.compile(r"cent|decimal|fraction|penny|pence", re.IGNORECASE)
 _NEARBY = 24  # In characters on each side of an element; a price is shorter.
 # At most this many elements of each kind are compared with the text around them, since each

@@ -133,7 +133,7 @@ class Sheets:
             return []
         try:
             nodes = list(body.css(selector))
-        except Exception:  # noqa: BLE001 - it raises anything
+        except Exception:  # noqa: BLE001 - the parser may raise anything
             nodes = []
         self._steps -= len(nodes) + self._elements // _COMPARISONS
         self.is_cut = self.is_cut or self._steps < 0
@@ -310,7 +310,10 @@ def _rules(sheets: Sheets, wanted: re.Pattern[str] | None = None) -> Iterator[_R
 
 
 def _by_importance(block: str) -> Iterator[tuple[bool, str]]:
-    """Yield a block's declarations, then its important declarations a second time."""
+    """Yield a block's declarations, then its important declarations a second time.
+
+    In this second form, they prevail over more specific rules, as ``!important`` demands.
+    """
     yield False, block
     if _IMPORTANT.search(block):
         yield True, ";".join(each for each in block.split(";") if _IMPORTANT.search(each))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # Elements that a browser does not show, struck-out text, pronunciations above words (rt), and the
-# drawings of formulas whose MathML is read.
+# drawings of formulas whose MathML is read. In a menu (nav), every element with "aria-hidden" is
+# removed; elsewhere, only blocks are (``_HIDDEN_BLOCK``).
 _UNSEEN = (
     "noscript,template,datalist,dialog:not([open]),annotation,annotation-xml,del,s,strike,[hidden],"
     "[popover],"
@@ -63,6 +64,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
     for node in body.css(_UNSEEN):
         node.decompose()
     for node in body.css("[aria-hidden=true]"):
+        # a block with words for screen readers may be an icon and its explanation (see below)
         if node.tag in _HIDDEN_BLOCK.split(",") and not node.css_first(_FOR_SCREEN_READERS):
             node.decompose()
         else:
@@ -77,6 +79,7 @@ def leave_out_unseen(page: "LexborHTMLParser", body: "LexborNode") -> Sheets:
         node.decompose()
     for node in list(white_on_white(body, (head.html or "") if head else "", sheets)):
         node.decompose()
+    # without an external sheet, the page's own rules say what these classes hide
     if page.css_first("link[rel~=stylesheet]") is not None:
         _leave_out_by_class(body)
     return sheets

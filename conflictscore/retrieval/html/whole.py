@@ -87,7 +87,7 @@ class _Writer:
             self._pieces.append(text)
             self._ends_blank = text.endswith("\n")
             return
-        text = _BLANKS.sub(" ", text.replace("\u00ad", ""))
+        text = _BLANKS.sub(" ", text.replace("\u00ad", ""))  # without soft hyphens
         if self._ends_blank:
             text = text.lstrip(" ")
         if text:

@@ -40,7 +40,7 @@ def _cues(source: str) -> Iterator[list[str]]:
         if _TIMES.match(line) or not line:
             if cue:
                 yield cue
-            cue, is_cue = [], bool(line)
+            cue, is_cue = [], bool(line)  # a blank line ends a cue, and a line of times begins one
         # some files have no blank line between a cue and the number of the next one
         elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
             cue += filter(None, [_words(line)])

@@ -273,6 +273,7 @@ class _Walk:
             elif name in _SIGNS:
                 yield _SIGNS[name](each)
             elif name == "txbxContent":
+                # the shape around a text box may have any colour
                 ground.boxes.extend(self._lines(each, dark_ground=True))
             elif (text := self._referred(name, each)) is not None:
                 yield text

@@ -95,6 +95,7 @@ class SeenMarkdown(NamedTuple):
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
+    # only blocks are parsed here; ``_Prose`` keeps the syntax inside a line
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 

@@ -176,6 +176,7 @@ def _shown_parts(group: _Part) -> list[_Part]:
     parts = _parts(group)
     if group.get_content_subtype() != "alternative":
         return parts
+    # a group of parts, such as a page with its pictures, is a formatted version too
     laid_out = [
         each
         for each in parts

@@ -271,7 +271,7 @@ class _Walk:
         root = next(children(element), None) if root is None else root
         if root is not None and name_of(root) == "math":
             for part in root.iter():
-                part.tag = name_of(part)
+                part.tag = name_of(part)  # HTML knows the elements without their namespace
             return tostring(root, "unicode")
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1

@@ -321,6 +321,7 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
         row_or_rows, place = _parsed_value(decoder, line, start - line_start)
         place += line_start
         if row_or_rows is _DAMAGED and long_damaged < _MOST_EXTENDED and text[start] in "{[":
+            # only an object or a list can continue on the next lines
             row_or_rows, place = _parsed_value(decoder, text, start)
             long_damaged += row_or_rows is _DAMAGED
         if row_or_rows is _DAMAGED:
