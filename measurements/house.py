@@ -300,14 +300,14 @@ def main(show: bool, review: bool, questions: bool) -> None:
 
 
 def _print_wordings(root: Path, trees: Mapping[str, ast.Module], *, review: bool) -> None:
-    """Print how often each wording to review occurs, and the reading ease of each page."""
+    """Print how often each wording to review occurs, and the reading ease and length of pages."""
     prose = [(f"{path}:{n}", text) for path, tree in trees.items() for n, text in _prose(tree)]
     click.echo("\nWordings to review, in texts of the package and in pages")
     for name, places in readability.wordings_in([*prose, *readability.pages_below(root)]).items():
         click.echo(f"{name:<42} {len(places):>8,}")
         if review:
             click.echo("".join(f"    {place}\n" for place in places), nl=False)
-    click.echo("\nReading ease (Flesch): higher is easier")
+    click.echo("\nReading ease (Flesch; higher is easier), and number of words")
     click.echo("\n".join(readability.readability_lines(root)))
 
 

@@ -7,7 +7,8 @@ matches good sentences.
 Reading ease: Flesch's formula (1948), 206.835 - 1.015 words per sentence - 84.6 syllables per word.
 Higher is easier; technical prose mostly scores between 30 and 60. Code, tables and addresses are
 left out. Syllables are counted as groups of vowels, without a silent e at the end. The count may be
-wrong for some words. Texts can still be compared, since all are counted in the same way.
+wrong for some words. Texts can still be compared, since all are counted in the same way. The number
+of words of each page is printed next to it. Pages have no maximum length.
 
 Sentences for readers: --draw prints sentences drawn at random from pages, help, messages and
 docstrings, as many of each kind. A reader marks each sentence that needs a second reading. --all
@@ -103,11 +104,15 @@ def other_descriptions() -> Iterator[tuple[str, str]]:
 
 
 def readability_lines(root: Path) -> Iterator[str]:
-    """Yield a line with the reading ease of each page, and then of other projects' descriptions."""
+    """Yield a line with a page's reading ease and number of words, for each page.
+
+    The same lines for other projects' descriptions follow. A page's number of words includes code
+    and tables.
+    """
     for name, markdown in (*pages_below(root), *other_descriptions()):
         ease = reading_ease(markdown)
         if ease is not None:
-            yield f"{name:<42} {ease:>8.1f}"
+            yield f"{name:<42} {ease:>8.1f} {len(markdown.split()):>8,}"
 
 
 def sentences_below(root: Path) -> list[prose.Sentence]:
