@@ -126,23 +126,23 @@ class DeclaredSettings:
 
     effort: Effort = _setting(
         "standard",
-        "A preset for other settings; explicit settings override it. fast: the bundled "
-        "NLI model labels all pairs, and the judge labels only the pairs that decide "
-        "whether there is a conflict (extra [nli]). standard: the defaults. thorough: up "
-        "to 3 rounds, and the judge reasons about every pair of a contradicted claim. "
-        "paper: the paper's loop, which rewrites the whole answer.",
-        brief="a preset; explicit settings override it",
+        "A preset for other settings. Settings that you give explicitly override it. fast: the "
+        "bundled NLI model labels all pairs, and the judge labels only the pairs that decide "
+        "whether there is a conflict (extra [nli]). standard: the defaults. thorough: up to 3 "
+        "rounds; if a document contradicts a claim, the judge judges this claim's pairs again, "
+        "one by one. paper: the paper's loop, which rewrites the whole answer.",
+        brief="a [preset](#presets) for several settings; settings that you give explicitly "
+        "override it",
         scoring=True,
     )
     # The labelers of other presets depend on the model, so ``labelers/registry.py`` chooses them.
     labeler: "Labeler | LabelerFactory | str | None" = _setting(
         None,
-        "How each pair of a claim and a document is labelled. The default depends on the "
-        "effort. With standard, the default is per-document for remote models and nli for the "
-        "local "
-        "model. The local model uses choice if the extra [nli] is missing, or if nli "
-        "cannot read the script of a claim.",
-        brief="how a claim is compared with a document: [models](models.md#labelers)",
+        "How each pair of a claim and a document is labelled. The default depends on --effort. "
+        "With standard, it is per-document for remote models, and nli for the local model. If "
+        "the extra [nli] is missing, or nli cannot read the script of a claim, the local model "
+        "uses choice.",
+        brief="the [labeler](models.md#labelers), which compares each claim with each document",
         presets={"paper": "json"},
         scoring=True,
         form="model option",
@@ -156,7 +156,7 @@ class DeclaredSettings:
         None,
         "The prompts: default, paper (as in the paper's tables), or a folder with your own "
         "templates (NAME.txt), which replace default templates of the same name.",
-        brief="`default`, `paper`, or a folder with your own templates",
+        brief="the texts that models read: `default`, `paper`, or a folder with your own templates",
         presets={"paper": "paper"},
         scoring=True,
         form="model option",
@@ -169,35 +169,39 @@ class DeclaredSettings:
     # One round as in the paper. The graph's step limit (graph/self_correction.py) allows 20 rounds.
     max_rounds: Annotated[int, Ge(0), Le(20)] = _setting(
         1,
-        "Correct an answer at most N times; 0 only scores the answer.",
-        brief="maximum number of correction rounds; 0 only scores the answer",
+        "Correct an answer at most N times. With 0, the answer is only scored.",
+        brief="the maximum number of correction rounds; with 0, the answer is scored but never "
+        "changed",
         presets={"thorough": 3, "paper": 1},
     )
     max_claims: Annotated[int, Ge(1)] | None = _setting(
         None,
-        "Label at most N claims of an answer: those that the documents cover best. Default: all.",
-        brief="maximum number of claims to label; the claims that the documents cover best are"
-        " chosen",
+        "Label at most N claims of an answer. If an answer has more, the claims that the "
+        "documents cover best are labelled. Default: all claims.",
+        brief="the maximum number of claims to label; if an answer has more, the claims that the "
+        "documents cover best are labelled",
         presets={"paper": None},
         scoring=True,
-        shown_default="all",
+        shown_default="no limit",
     )
     # Chosen, not measured: below it, the labels of most pairs are unknown.
     min_coverage: Annotated[float, Ge(0), Le(1)] | None = _setting(
         0.5,
-        "Minimum share of pairs that must have a label, from 0 to 1. With a smaller share, "
-        "an answer counts as unchecked.",
-        brief="share of labelled pairs below which an answer counts as unchecked",
+        "The share of pairs that need a label, from 0 to 1. If fewer pairs have one, the answer "
+        "counts as unchecked.",
+        brief="the share of pairs that need a label; if fewer pairs have one, the answer counts "
+        "as unchecked",
         presets={"paper": None},
         scoring=True,
         form="set",
     )
     regeneration: Regeneration = _setting(
         "revise",
-        "How to correct an answer. revise: replace, hedge, remove or keep each "
-        "disputed passage, and leave all other text unchanged, byte for byte. paper: "
-        "write a whole new answer from both sides of the conflict.",
-        brief="`revise` corrects passages in place, `paper` writes a whole new answer",
+        "How to correct an answer. revise: replace, hedge, remove or keep each disputed passage, "
+        "and leave all other text unchanged, byte for byte. paper: let the model write a whole "
+        "new answer after it has seen the evidence of both sides.",
+        brief="how an answer is corrected: `revise` corrects passages in place, `paper` writes a "
+        "whole new answer",
         presets={"paper": "paper"},
         form="set",
     )
@@ -205,12 +209,12 @@ class DeclaredSettings:
     # counts as refuted" in docs/findings/second-answers.md.
     disputed: tuple[Disputed, ...] = _setting(
         ("conflict", "refuted"),
-        "Which claims count as disputed. The documents are queried again about a disputed "
-        "claim. conflict: some documents support the claim and others contradict it. refuted: "
-        "at least two independent documents contradict it and none supports it. contradicted: "
-        "at least one document contradicts it and none supports it. unsupported: no document "
-        "mentions it.",
-        brief="[which claims](#which-claims-are-disputed) count as disputed",
+        "Which claims count as disputed. The documents are read again for each disputed claim. "
+        "conflict: some documents support the claim and others contradict it. refuted: at least "
+        "two independent documents contradict the claim, and no document supports it. "
+        "contradicted: at least one document contradicts the claim, and no document supports it. "
+        "unsupported: no document supports or contradicts the claim.",
+        brief="the [kinds of claims](#which-claims-are-disputed) that count as disputed",
         presets={"paper": ("conflict",)},
         form="set",
         accepts="Iterable[Disputed]",
@@ -218,62 +222,63 @@ class DeclaredSettings:
     )
     unsettled: Unsettled = _setting(
         "hedge",
-        "How to treat a disputed passage that the evidence does not settle. hedge: say "
-        "that sources disagree. keep: leave the passage as it is.",
-        brief="if the evidence decides nothing: `hedge` names both sides, `keep` leaves the"
-        " passage unchanged",
+        "What happens to a disputed passage if the evidence settles nothing. hedge: the passage "
+        "names both sides. keep: the passage stays unchanged.",
+        brief="what happens if the evidence settles nothing: `hedge` names both sides, `keep` "
+        "leaves the passage unchanged",
         form="set",
     )
     look_further: LookFurther = _setting(
         "off",
-        "Search for more documents before an answer is corrected. disputed: for disputed "
-        "claims. unsupported: also for claims that no document mentions. off: only for ties, "
-        "and only if the search is free. A round searches for at most three claims, with at "
-        "most two queries each.",
-        brief="search again before a correction: for `disputed` claims, or also for `unsupported`"
-        " claims",
+        "Whether to search for more documents before an answer is corrected. disputed: search "
+        "for disputed claims. unsupported: search also for claims that no document mentions. "
+        "off: search only after a tied vote, and only if the search is free. Each round searches "
+        "for at most three claims, with at most two queries per claim.",
+        brief="whether to search again before a correction: for `disputed` claims only, or for "
+        "`unsupported` claims, too",
         presets={"paper": "off"},
         form="set",
     )
     guard: bool = _setting(
         True,
         "Accept a change only if the new claims have better evidence than the old ones.",
-        brief="refuse a change that its evidence does not support",
+        brief="whether to refuse a change that its evidence does not support",
         presets={"paper": False},
         form="set",
         shown_default="on",
     )
     duplicates: Duplicates = _setting(
         "vote",
-        "How near-identical documents count. vote: every document counts, as in the paper. "
-        "once: a group of copies counts once on each side. domain: all documents of a "
-        "registrable domain, such as example.org, also count once on each side.",
-        brief="how near-identical documents count: [documents](documents.md#near-duplicates)",
+        "How near-identical documents count. vote: every document counts, as in the paper. once: "
+        "a group of copies counts as one document. domain: all documents of a registrable "
+        "domain, such as example.org, count as one document, too. If the documents of a group "
+        "disagree, the group counts once on each side.",
+        brief="how near-identical documents count ([documents](documents.md#near-duplicates))",
         presets={"paper": "vote"},
         scoring=True,
     )
     trust: "TrustTable | None" = _setting(
         None,
-        "A TOML file with weights for documents by host, domain and type. Scores are shown "
-        "with and without weights; corrections and the guard use the weights. Default: all "
+        "A TOML file with weights for documents by host, domain and type. Corrections and the "
+        "guard use the weights. Scores are shown both with and without weights. Default: all "
         "documents have the same weight.",
-        brief="a table of weights for documents: [below](#weights-for-documents)",
+        brief="a [table of weights](#weights-for-documents) for documents",
         presets={"paper": None},
         scoring=True,
         metavar="FILE",
         accepts="TrustTable | Mapping[str, Any] | str | Path | None",
         read=_read_trust,
         allowed="a TOML file, or a mapping with the same tables",
-        shown_default="–",
+        shown_default="no weights",
     )
     budget_seconds: Annotated[float, Gt(0)] | None = _setting(
         None,
-        "Time limit of a run in seconds. The pairs that are likely to matter most are "
-        "labelled first, and skipped pairs are reported. Default: no limit.",
-        brief="time limit of a run in seconds",
+        "Time limit of a run in seconds. The pairs that are likely to matter most are labelled "
+        "first. If the time is up, the other pairs are skipped and reported. Default: no limit.",
+        brief="the time limit of a run, in seconds",
         scoring=True,
         metavar="S",
-        shown_default="–",
+        shown_default="no limit",
     )
 
     @classmethod

@@ -9,7 +9,7 @@ from conflictscore import Settings
 ROOT = Path(__file__).parents[1]
 STUB = ROOT / "conflictscore" / "setting_keywords.pyi"
 GUIDE = ROOT / "docs" / "guide" / "settings.md"
-TABLE_HEAD = "| setting | default | |\n|---|---|---|\n"
+TABLE_HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 _IMPORTS = """\
 # Generated from the declarations in setting_declarations.py by tests/generated.py.
 from abc import ABCMeta
