@@ -222,7 +222,7 @@ class DeclaredSettings:
     )
     unsettled: Unsettled = _setting(
         "hedge",
-        "What happens to a disputed passage if the evidence settles nothing. hedge: the passage "
+        "How to treat a disputed passage if the evidence settles nothing. hedge: the passage "
         "names both sides. keep: the passage stays unchanged.",
         brief="what happens if the evidence settles nothing: `hedge` names both sides, `keep` "
         "leaves the passage unchanged",
