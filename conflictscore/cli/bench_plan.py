@@ -187,6 +187,7 @@ def _opened(
 
     hashes: dict[str, str] = {}
     retrieval: dict[str, Any] = {"documents": "of the questions"}
+    # earlier versions could keep several passages; the field keeps their runs resumable
     passages = {"passage_tokens": settings["passage_tokens"], "passages": 1}
     if settings["passage_tokens"]:
         retrieval |= passages

@@ -105,12 +105,13 @@ def _load(ctx: click.Context, option: click.Parameter, named_path: Path | None) 
     if path is None or ctx.resilient_parsing:  # resilient: click only completes a command line
         return
     table = read_toml(path)
+    # the whole file is checked, not only what this command uses, so that no error stays unnoticed
     _check(path, table, ctx.find_root().command)
     settings = _settings_for(ctx, table)
     if named_path is None:
         _check_trust(path, settings)
     ctx.default_map = _defaults(path, settings, ctx)
-    if settings and named_path is None:
+    if settings and named_path is None:  # the user may not know that the file is there
         click.echo(f"Settings from {path}: {', '.join(settings)}", err=True)
 
 

@@ -253,4 +253,5 @@ def serve(host: str, port: int, **options: Any) -> None:
     add_runs_page(app)
     model = context.generator
     about = f" in front of {model.name} at {model.endpoint}, mode {settings.mode}"
+    # no request takes longer than its time limit, so a longer grace would be of no use
     run_server(app, app.state.service.access, (host, port), about, grace=settings.timeout)

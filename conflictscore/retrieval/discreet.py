@@ -49,6 +49,8 @@ class DiscreetRetriever(BaseRetriever):
 
     The address of a local document is its file name, with as many of its folders as are needed to
     tell it from other documents. Any other field of its metadata that is a path is shortened too.
+    Options of a call, such as ``k``, are passed to the other retriever unchanged, so this class has
+    no ``k`` of its own.
     """
 
     retriever: BaseRetriever

@@ -107,8 +107,9 @@ def parts_of(text: str, *, blank_lines: bool) -> list[str]:
 
     With ``blank_lines``, self-contained paragraphs may count as documents, since LangChain's
     retriever tool and most search tools join documents with blank lines. At most ``MOST_OF_TOOLS``
-    + 1 parts are read. A part's own title and date stay in its text, on separate lines. What a text
-    says about itself never becomes a metadata field.
+    + 1 parts are read; the last one shows the caller that there are too many. A part's own title
+    and date stay in its text, on separate lines. What a text says about itself never becomes a
+    metadata field.
     """
     # the surest separators come first: blank lines also separate the paragraphs of one document
     for split in (_tagged, _ruled, _numbered, _labelled):

@@ -128,7 +128,8 @@ def _results(
 ) -> Iterator[tuple[int, Retrieved]]:
     """Yield the results of tools with the positions of their messages.
 
-    Each message yields at most one more document than the limit for a turn.
+    Each message yields at most one more document than the limit for a turn. This further document
+    shows callers that documents were left out.
     """
     calls = {
         call["id"]: call["args"]

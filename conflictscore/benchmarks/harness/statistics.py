@@ -147,9 +147,9 @@ def sign_flip(totals: Sequence[int]) -> float | None:
 
     If the absolute totals add up to more than ``_MOST_SUMS``, they are divided by a whole number
     and rounded, since there is one probability per possible sum. The tail then starts lower by the
-    largest possible rounding error, so p may be too large, but never too small. Totals are rounded
-    only if the runs of a study cover very different numbers of questions, since the totals of
-    equally many runs are small.
+    largest possible rounding error, so p may be too large, but never too small. Totals are this
+    large only if the questions of a study have different numbers of runs: the totals are then
+    multiplied by the common denominator of these numbers (:func:`mean_sign_flip`).
     """
     if not totals:
         return None

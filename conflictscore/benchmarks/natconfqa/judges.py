@@ -111,9 +111,9 @@ async def judge_natconfqa(question: NatConfQuestion, answer: str, judge: Judge) 
     """Judge a free-form answer, with one call to split it and one call for each decision.
 
     No call is needed if a short answer equals a reference answer word for word, as in most yes/no
-    questions. Then it is certain that the judged answer gives the reference answer. Then it is also
-    certain that the passages give the short answer, since annotators found the reference answer in
-    the passages. Conflicting pairs that equal a reference pair need no call either.
+    questions. In that case, the judged answer certainly gives the reference answer. The passages
+    certainly give the short answer, too, since annotators found the reference answer in them.
+    Conflicting pairs that equal a reference pair need no call either.
 
     As in the authors' code, every pair of short answers is judged: first whether the answer
     presents the two as conflicting, then whether the passages do. If the question has no conflicts,

@@ -116,7 +116,7 @@ class PageObjects:
         self.shapes: list[Shape] = []
         self.groups: list[int] = []
         covers: list[Area] = []
-        if len(self.texts) == count:
+        if len(self.texts) == count:  # a text covers nothing
             return
         # later objects are painted over earlier ones
         for each, is_text_too in zip(reversed(objects), reversed(is_text), strict=True):

@@ -45,7 +45,7 @@ class Positions:
         ys: The heights of the pieces.
         sizes: The font sizes of the pieces; in an even line, that of the first.
         rights: The right ends of pieces before a change of object or height, and 0 for the others.
-            In even lines, only the last piece has one.
+            In even lines, only the last piece has a right end.
         last_ys: The heights of the last characters of those pieces.
         is_even: Whether each line is at one height, and entirely visible.
     """
@@ -144,6 +144,6 @@ def _heights(boxes: "NDArray[np.float32]") -> "_Numbers":
 
 
 def is_inside(crop: Box, x: float, y: float) -> bool:
-    """Whether a point lies within a page's crop box."""
+    """Whether a point lies within a page's crop box, with a tolerance of one point."""
     left, bottom, right, top = crop
     return left - 1 <= x <= right + 1 and bottom - 1 <= y <= top + 1

@@ -146,7 +146,8 @@ class LinesFromRight:
     ) -> Iterator[LineCell]:
         """Yield the cells of lines at the same height, from left to right.
 
-        The text of each object that may be invisible, as ``doubtful`` says, is separate.
+        ``doubtful`` contains the objects whose text may be invisible. The text of each such object
+        gets cells of its own.
         """
         own = range(group.start - self._first, group.stop - self._first)
         signs = [sign for line in own for sign in self._signs[line]]

@@ -139,9 +139,9 @@ class Runs:
     def of_page(self, page: int, doubtful: set[int], walls: Walls | None) -> Iterator[TextRun]:
         """Yield the runs of a page.
 
-        ``doubtful`` are those objects among the ones that draw text that may be invisible. The text
-        of each becomes a separate run. ``walls`` gives the vertical table lines at a height, which
-        divide the text.
+        ``doubtful`` contains the objects whose text may be invisible. The text of each such object
+        becomes a separate run. ``walls`` gives the vertical table lines at a height, which divide
+        the text.
         """
         uneven = self._uneven
         if doubtful:

@@ -32,8 +32,9 @@ class _Level(NamedTuple):
     form: str
     text: str
     restarts_after: int
-    """An item at level 1 to this number restarts this level; 0 means no level, -1 every higher
-    level.
+    """The level is restarted by items at levels 1 to this number.
+
+    If the number is 0, no item restarts the level. If it is -1, items at every higher level do.
     """
     plain_digits: bool
     font: str
