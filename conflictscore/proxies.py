@@ -54,10 +54,10 @@ def _in_excluded_network(host: str, proxies: dict[str, str]) -> bool:
     """
     try:
         address = ip_address(host)
-    except ValueError:
+    except ValueError:  # a name, not an IP address
         return False
     for name in proxies.get("no", "").split(","):
-        with suppress(ValueError):
+        with suppress(ValueError):  # the entry is not a network
             if "/" in name and address in ip_network(name.strip(), strict=False):
                 return True
     return False

@@ -74,7 +74,7 @@ class OneLineErrors(click.Group):
             _discard_stdout()
             sys.exit(1)
         except (OSError, sqlite3.Error) as error:
-            _discard_stdout()
+            _discard_stdout()  # stdout may be what failed, for example on a full disk
             _fail(f"{type(error).__name__}: {error}", 1)
         except (click.Abort, KeyboardInterrupt):
             _fail(f"stopped{_kept_after(kwargs.get('args') or sys.argv[1:])}", _INTERRUPTED)

@@ -136,6 +136,7 @@ def run_graph(
 
     async def go() -> dict[str, Any]:
         state: dict[str, Any] = {}
+        # LangGraph's types do not say that several modes yield pairs of mode and update
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             graph.astream(start, stream_mode=["custom", "values"]),
@@ -203,6 +204,7 @@ def open_labeler_of(options: Mapping[str, Any]) -> "tuple[Labeler, ContentCache 
     spec = options["labeler"]
     if spec and LABELERS[parse_labeler(spec)[0]].needs == "nothing":
         cache = None if options["no_cache"] else ContentCache.default()
+        # without a judging model, `open_labeler` returns no factory
         return cast("Labeler", open_labeler(spec)), cache, True
     # commands that measure labels default to the paper's labeler: one call per pair (Table 7)
     settings, models = run_settings(options, effort="paper")

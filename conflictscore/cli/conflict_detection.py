@@ -227,10 +227,10 @@ def _is_ours(out: Path) -> bool:
     """
     try:
         with out.open(encoding="utf-8") as lines:
-            first = json.loads(next(lines, "null"))
+            first = json.loads(next(lines, "null"))  # an empty file may be replaced
     except FileNotFoundError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # it cannot be read, so it may contain other data
         return False
     return first is None or (isinstance(first, dict) and {"people", "label"} <= first.keys())
 

@@ -43,7 +43,7 @@ def host_of(url: str) -> str | None:
         # browsers end the host at a backslash, so such an address has no clear host
         if parts.scheme not in ("http", "https") or not host or "\\" in parts.netloc:
             return None
-    except ValueError:
+    except ValueError:  # for example, a bracket of an IPv6 address is missing
         return None
     if _is_address(host):
         return str(ip_address(host))

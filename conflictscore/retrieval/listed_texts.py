@@ -70,7 +70,7 @@ def _delimited(text: str, is_content: Callable[[str], bool]) -> Iterator[str]:
     try:
         [names] = csv.reader([head], delimiter=delimiter)
         rows = [row for row in csv.reader(rest.splitlines(), delimiter=delimiter) if row]
-    except csv.Error:
+    except csv.Error:  # for example, a cell is longer than the csv module allows
         return
     yield from _rows(names, rows, is_content)
 

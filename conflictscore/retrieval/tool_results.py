@@ -286,6 +286,7 @@ def _json(text: str) -> object:
     """Return the JSON in a text that contains little else; None if there is none."""
     # the label before the JSON may begin with a bracket too, as in "[INFO] 2 results"
     starts = [match.start(1) for match in islice(_JSON_START.finditer(text), 2)]
+    # JSON that is nested too deeply, or whose numbers have too many digits, ends the search
     with suppress(ValueError, RecursionError):
         for start in starts:
             with suppress(json.JSONDecodeError):

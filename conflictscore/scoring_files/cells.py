@@ -34,7 +34,7 @@ def documents_in_cell(cell: str) -> Any:
     # "array([" without its end is not cut out; the pattern below refuses it
     if not cell.startswith(("[", "{", "array([")):
         return [cell] if cell else []
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, RecursionError):  # no JSON, so the other forms are tried below
         documents = json.loads(cell)
         return [documents] if isinstance(documents, dict) else documents
     # an unquoted PostgreSQL array cannot be distinguished from plain text in braces

@@ -141,7 +141,7 @@ def _as_object(cell: Any) -> Any:
     if not isinstance(cell, str) or not cell.lstrip().startswith("{"):
         return cell
     if len(cell) <= LONGEST_CELL:
-        with suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):  # no JSON, but perhaps a Python literal
             return json.loads(cell)
     if len(cell) <= LONGEST_LITERAL:  # pandas writes an object as a Python literal
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):

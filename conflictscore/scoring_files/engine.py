@@ -38,6 +38,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         BudgetError: The budget is used up.
     """
     # records stay objects between nodes; LangGraph would need them as JSON
+    # (the casts below: for mypy, this dictionary is not a RagState, which is a TypedDict)
     runtime, run_state = RunRuntime(context), StateOfRecords(state, as_json=False)
     try:
         for node in (receive, decompose, label, score, record):

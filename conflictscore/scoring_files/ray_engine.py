@@ -198,7 +198,7 @@ class BlockScorer:
             self._context = open_context()
             if changes := differences(settings, scoring_settings(self._context)):
                 self._stop = f"its settings differ: {'; '.join(changes)}"
-        except (ConflictScoreError, ImportError) as error:
+        except (ConflictScoreError, ImportError) as error:  # this machine may lack a package
             self._stop = str(error)
         else:
             if self._context.cache is not None:  # a kill must lose no verdict
@@ -245,7 +245,7 @@ def _row_source(source: Source, ended_rows: frozenset[int], rows_a_table: int) -
     from ray.data import Datasource, ReadTask
     from ray.data.block import BlockMetadata
 
-    class Rows(Datasource):  # type: ignore[misc]
+    class Rows(Datasource):  # type: ignore[misc] # mypy sees Ray's class as Any
         """The rows of one input."""
 
         def estimate_inmemory_data_size(self) -> int:

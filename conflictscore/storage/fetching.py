@@ -98,7 +98,7 @@ def has_digest(path: Path, sha256: str) -> bool:
     next to the file records its size, inode and times of that check. Writing to a file sets its
     time of change (``ctime``), which programs cannot set back as they can the modification time.
     """
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError):  # no stamp file, or a damaged one
         if json.loads(_stamp(path).read_text(encoding="utf-8")) == _state(path, sha256):
             return True
     if digest_of(path) != sha256:

@@ -39,7 +39,7 @@ def private_folder(path: Path) -> None:
 
 def close_to_others(path: Path) -> None:
     """Remove the permissions of other users from a file or folder, if possible."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # for example, the file belongs to another user
         mode = path.stat().st_mode
         if (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and mode & _OTHERS:
             path.chmod(stat.S_IMODE(mode) & ~_OTHERS)

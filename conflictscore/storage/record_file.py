@@ -46,7 +46,7 @@ def no_json(line: RecordLine) -> bool:
     """Return whether the last line is partial, that is, not valid JSON."""
     try:
         json.loads(line.text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
         return True
     return False
 
@@ -120,6 +120,7 @@ class RecordFile:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: cannot be written (it is not a file)")
         try:
+            # the file stays open until `close`
             self._file = open(path, "ab", buffering=0, opener=owner_only)  # noqa: SIM115
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None

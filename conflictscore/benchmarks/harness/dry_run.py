@@ -128,7 +128,7 @@ class CountingModel(LanguageModel):
         for form in (*_REPLIES, *self.replies):
             # alternating options make a second choice differ from the first one
             reply = form.format(**fields, letter="AB"[number % 2])
-            with suppress(ValueError):
+            with suppress(ValueError):  # this step cannot read this form
                 reading = read(reply)
                 # a step that reads claims needs a later reply: the list of claims
                 if form == _REPLIES[0] and type(reading) is tuple:

@@ -124,6 +124,7 @@ class TranscriptWriter:
             path = self._folder / f"session-{number}.jsonl.gz"
             try:
                 private_folder(self._folder)
+                # `__exit__` closes the file
                 self._file = open(path, "xb", buffering=0, opener=owner_only)  # noqa: SIM115
             except OSError as error:
                 raise ConfigurationError(f"{path}: cannot be written ({error.strerror})") from None

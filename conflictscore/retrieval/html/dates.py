@@ -134,7 +134,7 @@ def _day(text: str) -> str | None:
         return None
     try:
         day = date(*map(int, match.groups()))
-    except ValueError:
+    except ValueError:  # a day that does not exist, such as 31 February
         return None
     # one day more, since some time zones are ahead
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)

@@ -181,7 +181,7 @@ class ReaderBox:
 def _broken(code: int | None, megabytes: int) -> str:
     """Return the reason why a process gave no answer, derived from its exit code."""
     if code is not None and code < 0:
-        with suppress(ValueError):
+        with suppress(ValueError):  # Python has no name for some signals
             name = signal.Signals(-code).name
             return (
                 f"makes the text extraction fail ({name}), or needs more than {megabytes} MB"

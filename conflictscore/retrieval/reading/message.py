@@ -199,7 +199,7 @@ def _decoded(value: str) -> str:
         value = f"{value[:_LONGEST_HEADER]} …"
     try:
         parts = decode_header(value)
-    except (HeaderParseError, ValueError):
+    except (HeaderParseError, ValueError):  # a damaged header stays as it is
         parts = [(value, None)]
     text = "".join(_decoded_part(*part) for part in parts)
     return " ".join(text.split())

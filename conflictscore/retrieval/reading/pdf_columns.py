@@ -155,6 +155,7 @@ def _table(block: list[SegmentLine], columns: Sequence[tuple[float, float]]) -> 
             middle = (segment.x + segment.end) / 2
             number = min(
                 range(len(columns)),
+                # mypy cannot infer the type of a lambda with a default
                 key=lambda place, middle=middle: abs(sum(columns[place]) / 2 - middle),  # type: ignore[misc]
             )
             within = _column(segment, columns)
