@@ -10,7 +10,8 @@ from conflictscore.records import Change, ClaimEvidence, ConflictReport, Revisio
 _OPEN, _CLOSE = "\u2e28", "\u2e29"
 """Characters that delimit a part in text to be rendered as HTML.
 
-The delimiters are Unicode punctuation, so Markdown emphasis can begin or end right next to them.
+HTML tags cannot be used, since HTML in an answer is escaped. The delimiters are Unicode
+punctuation, so Markdown emphasis can begin or end right next to them.
 """
 
 

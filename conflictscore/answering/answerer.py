@@ -185,10 +185,10 @@ def _with_documents(
     history: Sequence[BaseMessage],
     reply_tokens: int = REPLY_TOKENS,
 ) -> tuple[str, Fitted]:
-    """Put documents into a prompt, long documents as the parts most similar to the question.
+    """Put documents into a prompt; long ones are cut to the parts most similar to the question.
 
-    Documents are also cut in this way when a claim is reconsidered: the new answer has to answer
-    the question, and the prompt quotes the evidence on the claim separately.
+    Documents are cut in the same way when a claim is reconsidered. The new answer has to answer the
+    question, too, and the prompt quotes the evidence on the claim separately.
     """
     model, prompts, _ = reader
     around = read_after(history, render(documents=""))
@@ -242,7 +242,7 @@ class Reconsideration:
     weighed: bool = False
 
     def prompt(self, model: LanguageModel, prompts: PromptSet) -> tuple[str, Fitted]:
-        """Return the complete prompt, and its documents as cut to fit the context window."""
+        """Return the complete prompt, and the documents as they were cut to fit it."""
         form = form_of(self.options, by_probability=self.weighed)
         option = self.before.option
         # the letter is written as in the model's reply

@@ -328,7 +328,7 @@ def _data_states_nothing(answer: str, question: str) -> bool:
 def _unclaimed(
     answer: str, part: Passage, text: str, about: Sequence[Terms], asked: frozenset[str]
 ) -> UnclaimedPart | None:
-    """Return a passage with the terms of its text that its claims lack; None if there are none."""
+    """Return a passage with the terms that its claims lack; None if they lack no term."""
     own = terms_of(text, names=tells_names(answer))
     claimed = frozenset[str]().union(*(terms.words for terms in about)) | asked
     missing = _missing(own, about, claimed)

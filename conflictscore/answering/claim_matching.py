@@ -22,7 +22,7 @@ _FEW_CLAIMS = 2
 
 
 class ClaimsAbout(NamedTuple):
-    """The indices of all claims about a passage, and of those that fit no other passage better."""
+    """The indices of all claims about a passage, and of the claims that fit this passage best."""
 
     all: set[int]
     own: set[int]
@@ -37,12 +37,13 @@ def claims_about(
 ) -> list[ClaimsAbout]:
     """Return, for each passage, the indices of the claims about it.
 
-    A claim is about a passage if it was read from the passage, or if their common words make up
-    half of the words of the passage or of the claim. Claims repeat the question, so the question's
-    words in a claim may be ignored. Claims also repeat the names of their subject. So a claim is
-    also about a passage if they share two words that occur in no other passage and in at most one
-    other claim. Such a word must not be a name or occur in the question. Words that occur in very
-    many passages are ignored: they identify no passage, and ignoring them keeps the time linear.
+    A claim is about a passage in three cases. First, the claim was read from the passage. Second,
+    the words that both contain make up half of the words of either. Claims repeat the question, so
+    the question's words in a claim may be ignored here. Third, claim and passage share two words
+    that occur in no other passage and in at most one other claim. Such a word must not be a name or
+    occur in the question, and one of them is not enough, since claims repeat the names of their
+    subject. Words that occur in very many passages are ignored: they identify no passage, and
+    ignoring them keeps the time linear.
 
     Args:
         passages: The words of each passage.
@@ -119,12 +120,12 @@ def _passages_by_word(passages: Sequence[Iterable[str]]) -> dict[str, list[int]]
 
 
 def without_labels(claims: Sequence[str], answer: str) -> list[str]:
-    """Remove numbered labels from claims: the same word in each claim, with an increasing number.
+    """Remove labels such as "F1:" and "F2:" from claims.
 
-    Some models write "F1: …", "F2: …". Otherwise, the number of a label would count as a number
-    that the answer lacks. If the answer itself uses the word with a number, as in the name of a
-    road or room, the word is not a label. The remaining text serves only for comparison with the
-    answer.
+    Some models number their claims in this way: each claim has the same word, with an increasing
+    number. Otherwise, the number of a label would count as a number that the answer lacks. If the
+    answer itself uses the word with a number, as in the name of a road or room, the word is not a
+    label. The remaining text serves only for comparison with the answer.
     """
     labels = [{match[1]: match[2] for match in _LABEL.finditer(claim)} for claim in claims]
     if len(claims) < 2:

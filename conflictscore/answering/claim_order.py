@@ -17,7 +17,8 @@ from conflictscore.scripts import fold, word_set
 # answer "partly" checked; a jumble that is not recognised counts as a claim.
 _LEAST_PAIRS = 4  # with fewer pairs of the answer's words, their order says little
 _MOST_NEIGHBOURS = 0.5
-"""Share of neighbours in the answer below which misplaced words make a claim a jumble."""
+"""If less than this share of a claim's pairs are neighbours in the answer, misplaced words make the
+claim a jumble."""
 _NO_ORDER, _LEAST_PAIRS_OF_NO_ORDER = 0.1, 6
 """A claim with at least six pairs is a jumble even without misplaced words, if less than a tenth of
 the pairs are neighbours in the answer."""

@@ -3,10 +3,10 @@
 Such a claim has all the words of the passage, but states something different. Two texts swap roles
 if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik").
 Words around an auxiliary may also trade places ("Dal hat Vik geschlagen"). In a passage with
-several numbers, a claim also swaps roles if it gives the number of one name to a different name, or
-if it says "from" for "until". Words such as "borders" and "resembles" are symmetric, so a text with
-such a word never counts. When in doubt, the roles count as unchanged. Time is linear in the lengths
-of the texts.
+several numbers, a claim also swaps roles if it gives the number of one name to a different name. So
+does a claim that says "from" instead of "until". Words such as "borders" and "resembles" are
+symmetric, so a text with such a word never counts. When in doubt, the roles count as unchanged.
+Time is linear in the lengths of the texts.
 """
 
 import re

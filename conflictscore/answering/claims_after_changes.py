@@ -133,9 +133,8 @@ def _placed(claims: Sequence[Claim]) -> list[Placed]:
 def _settled_spans(changes: Sequence[Change], gaps: Sequence[Gap]) -> _Spans:
     """Return the spans in which no new gaps are looked for.
 
-    Three kinds of passages are settled: passages that already have a gap, passages that report
-    several answers (their claims repeat the report), and passages too short to say more than their
-    claim.
+    Three kinds of passages are settled. Some already have a gap. Some report several answers, and
+    their claims repeat the report. Others are too short to say more than their claim.
     """
     spans = [gap.passage for gap in gaps if gap.passage]
     for change in changes:

@@ -249,7 +249,7 @@ def _counting(
 
 
 def _without_names(runs: Sequence[_Run], names: Collection[int]) -> Iterator[list[int]]:
-    """Yield the lines of each sequence; if there are several, skip any that is just a name."""
+    """Yield the lines of each sequence; of several sequences, skip those that are just a name."""
     for run in runs:
         if len(runs) == 1 or len(run.places) > 1 or run.places[0] not in names:
             yield run.places

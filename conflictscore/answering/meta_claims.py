@@ -88,8 +88,8 @@ def about_the_world(claim: str, *texts: str) -> str | None:
     """Return what a claim says about the world; None if it only describes the answer.
 
     A claim describes the answer if its subject is the answer, a passage or the question, followed
-    directly by a verb such as "states" or "is about". A claim does not count as such if the answer
-    or its question (the ``texts``) uses the same noun. So "The passage through the Alps opened in
+    directly by a verb such as "states" or "is about". If the answer or its question (the ``texts``)
+    uses the same noun, the claim is returned unchanged. So "The passage through the Alps opened in
     1905" remains a claim.
     """
     subject = _SUBJECT.match(_same_length(claim[:_SUBJECT_CHARS]))

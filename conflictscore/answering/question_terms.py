@@ -116,9 +116,10 @@ def answers_question(claim: str, question: str) -> bool:
 def answers_loosely(claim: str, question: str, answer: str) -> bool:
     """Return whether a claim of the answer's first passage may answer the user's question.
 
-    The claim has a word for what the question asks for, and lacks only words that the whole answer
-    lacks: "Entry to the museum is free on Sundays" answers on which day admission is free. A word
-    that a different part of the answer has would distinguish the claim from that part.
+    Such a claim has a word for what the question asks for. Other words of the question may be
+    missing from the claim, but only if the whole answer lacks them. For example, "Entry to the
+    museum is free on Sundays" answers on which day admission is free. If a different part of the
+    answer had the missing word, that part might be the one that answers the question.
     """
     terms = base_forms(telling_terms(question) - _KINDS_OF_ANSWER)
     missing = terms - base_forms(telling_terms(claim))

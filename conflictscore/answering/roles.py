@@ -36,8 +36,8 @@ def differs_in_order(statement: str, rival: str) -> bool:
 
     The meanings of two statements differ in three cases. First, different words of direction
     precede the same word. Second, a name is an owner in only one of the statements. Third, two
-    names change places although both statements are active or both are passive, or the names keep
-    their places although only one statement is passive.
+    names change places although both statements are active or both are passive. The same holds for
+    two names that keep their places although only one statement is passive.
     """
     first, second = _Roles.of(statement), _Roles.of(rival)
     for term in first.directions.keys() & second.directions.keys():
@@ -71,8 +71,8 @@ class _Roles(NamedTuple):
     """The roles of names in a statement, and its words of direction.
 
     Attributes:
-        subjects: Names without a preposition, in order, each represented by its last word; the
-            agent of a passive is included.
+        subjects: Names without a preposition, and the agent of a passive, in order. Each name is
+            represented by its last word.
         names: All words of names.
         owners: Names of owners, such as "Reeve" in "Reeve's sister" and "the sister of Reeve".
         directions: The direction of each word or number that follows a word of direction.

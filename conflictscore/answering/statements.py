@@ -157,11 +157,11 @@ def same_answer(first: str, second: str, question: str) -> bool:
     to the question, and their values agree. So "in 1874" is the same as "on 14 October 1874", and
     "1.2 km" the same as "1,200 m".
 
-    The answers differ if only one of the statements denies, if two names are swapped, if a word of
-    direction differs ("until 9", "from 9"), or if one of them names an owner ("Ida Reeve", "Ida
-    Reeve's sister"). If the question offers a choice ("Is it red or green?"), equal answers must
-    not choose different options. If a statement adds nothing to the question, only another such
-    statement gives the same answer.
+    The answers differ if only one of the statements denies, or if two names are swapped. They also
+    differ if a word of direction differs ("until 9", "from 9"), or if only one of them names an
+    owner ("Ida Reeve", "Ida Reeve's sister"). If the question offers a choice ("Is it red or
+    green?"), equal answers must not choose different options. If a statement adds nothing to the
+    question, only another such statement gives the same answer.
     """
     if denies(first) != denies(second) or differs_in_order(first, second):
         return False
@@ -178,7 +178,7 @@ class _Facts(NamedTuple):
     """The words and values that a statement adds to its question, and all its words and values.
 
     If a value occurs more often in the statement than in the question ("The Osk 200 has 200 laps"),
-    it counts as added.
+    it counts as added. ``is_bare`` means that the statement adds nothing.
     """
 
     words: frozenset[str]
@@ -244,7 +244,7 @@ def denies(statement: str) -> bool:
 
 
 def affirms(reply: str, question: str) -> bool:
-    """Judge by its first word or its denials whether a reply to a yes/no question means yes.
+    """Return whether a reply to a yes/no question means yes, judged by its first word or denials.
 
     If the question contains a denial ("Is it true that bats are not blind?"), a reply with the same
     denial affirms it.

@@ -40,8 +40,8 @@ def judge_change(change: Change, before: ConflictReport, now: ConflictReport) ->
 
     A second look is a new examination of one disputed claim (``look.py``). If second looks proposed
     the change, the change must state what they decided. A whole new answer is accepted only if its
-    evidence is better than the evidence of the previous answer. A change is refused if it has a
-    note, or if the new answer has no scores; the note or the scoring error is then the reason.
+    evidence is better than the evidence of the previous answer. A change with a note is refused for
+    the reason in the note. If the new answer has no scores, the scoring error is the reason.
     """
     claims_by_text = {evidence.claim.text: evidence for evidence in now.claims}
     case = _Case(

@@ -51,7 +51,7 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             why="The claim states nothing about the world, so there is nothing to correct.",
         )
     # one model must label all candidates, since probabilities of the two models of a cascade are
-    # not comparable
+    # not comparable; if the voter cannot read the claim's script, the whole cascade labels them
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)
@@ -207,9 +207,9 @@ async def _weighing_of(
 ) -> Weighing | None:
     """Weigh two sides if the votes leave the dispute open; return None if the votes decide it.
 
-    Embedded models cannot weigh evidence. If embedded models are used, the look instead searches
-    for a document that says that its statement replaces the statement of the other side. The look
-    makes this search even after a clear vote, since such a document may be on the losing side.
+    Embedded models cannot weigh evidence. With embedded models, the look instead searches for a
+    document that claims to replace what the other side says. The look makes this search even after
+    a clear vote, since such a document may be on the losing side.
     """
     if vote.rival is None or vote.kind == "keep":
         return None

@@ -27,8 +27,8 @@ class Looking:
         seconds: Maximum time to label rivals, in seconds; None if there is no limit.
         only_claim: Whether the answer's only claim is assumed to answer the user's question.
         answer: The whole answer, as context for a claim.
-        is_question_clear: Whether the documents can be asked the question: the user asked one, and
-            it does not depend on a conversation.
+        is_question_clear: Whether the question can be put to the documents: the user asked one, and
+            it is clear without a conversation.
     """
 
     question: str

@@ -1,10 +1,10 @@
 """Finds the plain rival of a refuted claim: the claim itself, with a different quantity.
 
 If a sentence of a document says "Adults take 50 mg", and the claim says "Adults take 50 g", this
-sentence is the rival. Embedded models are too small to be trusted with such a difference. For such
-a difference, a comparison of words suffices. The rules are strict, since spoiling a correct answer
-is worse than leaving a wrong one. When in doubt, no plain rival is assumed, and the documents are
-queried as usual.
+sentence is the rival. Embedded models are too small to be trusted with such a difference, but a
+comparison of words shows it. The rules are strict, since spoiling a correct answer is worse than
+leaving a wrong one. When in doubt, no plain rival is assumed, and the documents are queried as
+usual.
 """
 
 import asyncio

@@ -95,8 +95,8 @@ class Quotations:
 
         A quotation is kept if the statement says nothing new without it, or if the quotation shares
         more words with the claim and the question than the rest of the statement does. In both
-        cases the answer is in the quotation. Quoted instructions are always removed, and only they
-        if ``only_orders`` is set.
+        cases the answer is in the quotation. Quoted instructions are always removed. If
+        ``only_orders`` is set, nothing else is removed.
         """
         if only_orders or self.hold_the_answer:
             return self._without(self._orders)

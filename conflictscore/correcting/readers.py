@@ -80,15 +80,15 @@ async def ask_documents(
 ) -> Answered:
     """Put a question to all documents concurrently, in separate calls, and merge equal answers.
 
-    A document that is too long is cut to the parts nearest to the question and to the quotation
-    that the judge took from the document (``quotations``, by document number). If a document could
+    A document that is too long is cut to the parts nearest to the question and to the judge's
+    quotation from it. ``quotations`` has these quotations by document number. If a document could
     not be queried, it is dropped and the reason is recorded.
 
     ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
     whose quotations have the same values beyond those of this claim are queried one after another,
     until an answer states these values. This answer counts as the answer of all these documents.
-    Similarly, documents in ``only_values`` are queried last, unless an answer already states the
-    document's only value, which is given there.
+    Similarly, ``only_values`` has the only value of some documents. These documents are queried
+    last, and only if no answer states their value yet.
 
     Raise ProviderError if no document could be queried.
     """
@@ -128,7 +128,7 @@ class _Reads(NamedTuple):
 
     @property
     def values(self) -> Mapping[int, str]:
-        """Texts with the values that documents give, by number; other documents are queried."""
+        """The values that documents give, by number; documents without one are always queried."""
         return self.quotations if self.claim else self.only_values
 
     def turns(self, documents: Sequence[Document]) -> list[list[list[Document]]]:

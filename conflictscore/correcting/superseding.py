@@ -1,7 +1,7 @@
 """Finds, by words and labels, the documents that say that they replace a different statement.
 
 Embedded models are too small to weigh two sides. But a document that corrects or replaces a
-different statement says so in a few words near its value, and a labeler can judge whether the
+different statement says so in a few words near its value. A labeler can judge whether such a
 document supports "A was replaced by B". If only one side has such a document, that settles a
 dispute that the vote left open. Such a document also prevents a claim from being outvoted by a
 statement that the claim replaced. A rival with such a document still needs as much support as the

@@ -234,9 +234,9 @@ def replaced(
     so is an answer that consists of one such passage. A model is needed for table cells, headings
     and lines of code, and for sentences in a distinct style or in a different language.
 
-    ``others`` are the other claims of the passage. A span that occurs in such a claim is not
-    replaced, unless the claim is among ``twins``, which exchange the same span. ``alone`` says that
-    the passage is the whole answer.
+    ``others`` are the other claims of the passage. A span that also occurs in another claim is
+    replaced only if that claim is among ``twins``, in which the same span is exchanged. ``alone``
+    says that the passage is the whole answer.
     """
     claim, rival = sides_of(look)
     if not others and (opposite_word := opposite_answer(passage, look)) is not None:

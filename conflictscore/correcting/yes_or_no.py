@@ -137,7 +137,10 @@ def begins_with_yes_or_no(passage: str) -> bool:
 
 
 def _yes_or_no_before(text: str, passage: str) -> bool | None:
-    """Return whether a text begins with yes, in a passage's language; None if with neither."""
+    """Return True if a text begins with yes, False if it begins with no, and None otherwise.
+
+    The words for yes and no are those of the language of ``passage``.
+    """
     return yes_or_no(text.partition(" ")[0].strip(_STOPS + _MARKS), passage)
 
 

@@ -115,7 +115,7 @@ def _unique_matches(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[in
 
 
 def _same_order(matches: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return as many matches as possible whose order is the same in both lists."""
+    """Return the largest set of matches whose order is the same in both lists."""
     lasts = list[int]()  # for each length, the earliest new position at which such a chain ends
     chains = list[tuple[tuple[int, int], Any]]()  # for each length, its last match and the rest
     for match in matches:

@@ -2,8 +2,8 @@
 
 A supervisor writes the last message itself, so only an earlier message has the verdict on its
 agent's answer. :func:`carry_verdict` adds a verdict to the last message. If a tool of an agent
-calls another agent, the outer agent reads the inner agent's answer as the tool's result;
-:func:`inner_runs` lets it check its own answer against the inner agent's documents.
+calls another agent, the outer agent reads the inner agent's answer as the tool's result.
+:func:`inner_runs` lets the outer agent check its own answer against the inner agent's documents.
 
 Limits without a stated reason were chosen by hand.
 """

@@ -171,8 +171,8 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
     """Return the messages since the question, with the original tool results.
 
-    Results that are no longer among the messages are put before them, after a message that calls
-    the tools, since a result without its call is not a valid conversation.
+    Results that are no longer among the messages are put before them. A message that calls the
+    tools precedes these results, since a result without its call is not valid.
     """
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]

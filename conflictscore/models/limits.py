@@ -23,8 +23,8 @@ class _Waiter:
 class ConcurrencyLimit:
     """A limit on calls in flight, shared by all graphs, runs, threads and event loops.
 
-    The limit varies between 1 and ``calls``: it grows by one after every N answers, where N is the
-    current limit, and halves when the endpoint refuses a call or times out. The limit follows TCP's
+    The limit varies between 1 and ``calls``. It grows by one after every N answers, where N is the
+    current limit. It halves when the endpoint refuses a call or times out. The limit follows TCP's
     rule (additive increase, multiplicative decrease; Chiu and Jain, 1989). Callers get slots in
     turn, so a caller with many calls does not delay the first call of another. Calls from the same
     caller are made in the order in which they arrive.

@@ -13,16 +13,15 @@ _LEAST_TOKENS = 1000
 """Shorter prompts are not tested: they fit every server's window, and token counts of different
 tokenizers differ most for short texts."""
 _CHARS_PER_TOKEN = 5
-"""In no script does a token have more characters on average. So a server that reports at least one
-token per five characters has read the whole prompt. For some scripts, this package may estimate ten
-times as many tokens as a good tokenizer counts.
+"""No script has more characters per token on average. So a server that reports at least one token
+per five characters has read the whole prompt. For some scripts, this package may estimate ten times
+as many tokens as a good tokenizer counts.
 """
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""A server that cuts a prompt reads as much of it as its window holds. So if the server once read
-at least twice as many tokens as it read of this prompt, its window has room for the prompt, and the
-prompt was not cut.
+"""A server that cuts a prompt still fills its window. So a server that once reported reading at
+least twice this prompt's count has a window with room for more, and did not cut this prompt.
 """
 _SHARE = 0.5
 """A prompt counts as cut if the server read less than this share of its tokens. Only Latin text is
@@ -35,9 +34,10 @@ _SAME_SHARE = 0.9
 def may_be_cut(cost: Usage, messages: Sequence[BaseMessage], capabilities: Capabilities) -> bool:
     """Return whether the server reports reading far fewer tokens than were sent.
 
-    Some servers, such as Ollama, do not count tokens found in their prompt cache. So in three
-    cases, a low count does not show a cut. The count is smaller than any context window, the server
-    has reported reading a much longer prompt, or the server reports at least as many cached tokens.
+    Some servers, such as Ollama, do not count tokens found in their prompt cache. So a low count
+    does not show a cut in three cases. First, the count is smaller than any context window. Second,
+    the server has reported reading a much longer prompt. Third, the server reports at least as many
+    cached tokens.
     """
     tokens_read = cost.input_tokens
     longest = capabilities.most_tokens_read = max(capabilities.most_tokens_read, tokens_read)

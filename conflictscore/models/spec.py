@@ -60,15 +60,16 @@ def open_model(
     """Open a model by its spec.
 
     Args:
-        spec: ``openai:NAME`` or just ``NAME`` for OpenAI or, with ``base_url``, for any
-            OpenAI-compatible endpoint; ``anthropic:NAME``, ``ollama:NAME`` and the like for the
-            other providers of LangChain's ``init_chat_model`` (extra ``langchain``, and the
-            provider's package); ``local`` for the embedded model, ``local:NAME`` for a model from
-            ``conflictscore model list``, ``local:/path/to/any.gguf`` for your own file. The
-            embedded model is downloaded on first use. Options after a question mark override what
-            is known about the model: ``temperature=none`` or a number, ``json=`` one of
-            ``json_schema``, ``json_object``, ``tool`` and ``prompt``, ``length=max_tokens`` or
-            ``max_completion_tokens``, and ``reasoning=yes`` or ``no``.
+        spec: ``openai:NAME`` or just ``NAME`` names a model of OpenAI or, with ``base_url``, of any
+            OpenAI-compatible endpoint. ``anthropic:NAME``, ``ollama:NAME`` and the like name models
+            of the other providers of LangChain's ``init_chat_model``; they need the extra
+            ``langchain`` and the provider's package. ``local`` is the embedded model,
+            ``local:NAME`` a model from ``conflictscore model list``, and
+            ``local:/path/to/any.gguf`` your own file. The embedded model is downloaded on first
+            use. Options after a question mark override what is known about the model:
+            ``temperature=none`` or a number, ``json=`` one of ``json_schema``, ``json_object``,
+            ``tool`` and ``prompt``, ``length=max_tokens`` or ``max_completion_tokens``, and
+            ``reasoning=yes`` or ``no``.
         base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
             ``OPENAI_API_KEY``.
         context_window: Tokens in prompt and reply together; by default the model's own window, or

@@ -53,8 +53,8 @@ Tools = Annotated[list[dict[str, Any]], Field(max_length=256)]
 class _Fields(BaseModel):
     """Base of the request models; a request with an unknown field is refused.
 
-    The service sends the fields on to the upstream under its own key, and some upstream servers
-    accept fields that replace the chat template, the model or the destination of the request.
+    The service sends the fields on to the upstream under its own key. Some upstream servers accept
+    fields that replace the chat template, the model or the destination of the request.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -1,7 +1,7 @@
 """Reads requests of OpenAI's Responses API as equivalent chat completions.
 
-A request is refused if it has a field that this service cannot honour: a request for a stored
-conversation or a hosted tool, for example, must not be silently ignored.
+A request with a field that this service cannot honour is refused. For example, a request for a
+stored conversation or a hosted tool must not be silently ignored.
 """
 
 from collections.abc import Mapping
