@@ -70,6 +70,7 @@ class Turns:
             # on a busy machine, the thread also waits for other processes, which need no rest
             others_cpu = time.process_time() - self._process_cpu - cpu
             wait_s = min(time.monotonic() - self._wall - cpu, others_cpu)
+            # the turn is not given up before the sleep, so that no other thread takes the time
             if (rest := min(_REST * wait_s, _MOST_REST * cpu, _LONGEST_REST_S)) > 0:
                 time.sleep(rest)
         with self._lock:

@@ -1,4 +1,7 @@
-"""Functions that read a model's replies, and reject replies in an unexpected format."""
+"""Functions that read a model's replies, and reject replies in an unexpected format.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -216,6 +219,7 @@ def read_reconsidered_choice(
     match = _JUSTIFICATION.match(lines[1])
     if match is None:
         raise ValueError('its second line did not begin with "Justification:"')
+    # users see the reason, and a document could have made the model add a link or an image
     reason = without_active_content(match["reason"])
     return Choice(option, reason, cited_documents(reason, documents))
 

@@ -60,6 +60,7 @@ def claims_in_place(claims: Sequence[Claim], changes: Sequence[Change]) -> tuple
     for change in real_changes:
         for text in change.new_claims:
             part = place_of(text, "", change.after)
+            # a claim that cannot be located belongs to the whole new passage
             start, end = (part.start, part.end) if part else (0, len(change.after))
             at = moved((change.start, change.end), changes)[0]
             located_claims.append((text, (at + start, at + end)))

@@ -7,6 +7,8 @@ several numbers, a claim also swaps roles if it gives the number of one name to 
 does a claim that says "from" instead of "until". Words such as "borders" and "resembles" are
 symmetric, so a text with such a word never counts. When in doubt, the roles count as unchanged.
 Time is linear in the lengths of the texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

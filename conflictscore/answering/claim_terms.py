@@ -95,7 +95,8 @@ _FEW_TO_JUDGE = 8
 
 
 _OPENS_SENTENCE = frozenset('.!?:;\n"\u201c\u201e(*_|>#')
-"""Characters after which a capital letter does not mark a name."""
+"""Characters after which a capital letter does not mark a name. In Markdown, some of them begin a
+line, a cell or emphasis."""
 
 
 class Terms(NamedTuple):

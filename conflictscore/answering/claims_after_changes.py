@@ -3,6 +3,8 @@
 A model may combine two sentences in one claim. If the answer no longer makes such a claim, the
 claim is dropped, even if the passage from which it was read has not changed. Passages that lose
 claims, and new passages, are compared with the remaining claims.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from bisect import bisect_left

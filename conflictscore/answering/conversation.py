@@ -1,4 +1,7 @@
-"""Functions that cut a conversation to fit, and rewrite a question to be clear without it."""
+"""Functions that cut a conversation to fit, and rewrite a question to be clear without it.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 No document can support or contradict such a text. A refusal next to a statement ("I do not know the
 architect, but the tower burned in 1931") states something. When in doubt, a text counts as stating
 something, since a statement that is taken for a refusal would not be checked.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

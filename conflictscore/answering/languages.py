@@ -2,6 +2,8 @@
 
 A language is recognised by its script or its most frequent words. Texts in any other language are
 compared by their words alone, and no sentences are added to them.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -2,6 +2,8 @@
 
 Words are compared by their base forms. The time of every function is linear in the length of its
 texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -3,6 +3,8 @@
 For example, "Vik beat Dal" is not "Dal beat Vik", "open until 9" is not "open from 9", and Ida
 Reeve is not Ida Reeve's sister. Only differences that are certain count. When in doubt, only the
 words of the statements are compared.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

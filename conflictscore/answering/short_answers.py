@@ -1,4 +1,7 @@
-"""Reads the statement that a short answer, such as "Yes." or "1871", makes about its question."""
+"""Reads the statement that a short answer, such as "Yes." or "1871", makes about its question.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 

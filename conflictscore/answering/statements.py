@@ -1,6 +1,8 @@
 """Functions that test whether short statements are equivalent, empty or opposite.
 
 The time of every function is linear in the length of its texts.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -271,6 +273,7 @@ def answers_nothing(reply: str, question: str) -> str | None:
     """
     if _NOTHING.search(reply[:_MOST_COMPARED]):
         return "the document says nothing about it"
+    # a bare yes or no answers, although it adds no word to the question
     if _repeats(reply, question) and not _BARE.fullmatch(reply):
         return "it repeats the question"
     return None
@@ -353,6 +356,7 @@ def _opposite_of_led(answer: str, question: str) -> str | None:
         return None
     word = led["word"].casefold()
     more = _outside(answer, question) - {word[:STEM]} - (_OF_THE_FRAME if frame else set())
+    # after "no", the rest may repeat the question with a negation: "No, the lamp does not burn."
     if more - (_NEGATIONS if word not in _AFFIRMING and not frame else set()):
         return None
     return f"{_turned(word).capitalize() if frame else _turned(led['word'])}."

@@ -1,4 +1,7 @@
-"""Asks for a whole new answer, as in the paper, and shows one disputed claim with its evidence."""
+"""Asks for a whole new answer, as in the paper, and shows one disputed claim with its evidence.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 

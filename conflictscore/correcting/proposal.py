@@ -2,6 +2,8 @@
 
 Winners of disputes are put into the passage first. Then one unsettled dispute, or one name that
 several things share, is explained.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

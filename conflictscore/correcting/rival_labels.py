@@ -1,4 +1,7 @@
-"""Labels the rivals of a disputed claim against the documents that can change the outcome."""
+"""Labels the rivals of a disputed claim against the documents that can change the outcome.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Functions that format the documents behind a statement, for prompts that compare statements."""
+"""Functions that format the documents behind a statement, for prompts that compare statements.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Mapping, Sequence
 

@@ -3,6 +3,8 @@
 A side wins only for a recognised reason (:class:`~conflictscore.records.Ground`): for example, its
 source was in a position to know, or its document says that it corrects the other statement. The
 number of documents is not such a reason.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

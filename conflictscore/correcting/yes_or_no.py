@@ -37,7 +37,9 @@ _MARKS = "*_\"'"  # emphasis and quotation marks around a first word
 # authors (it keeps 12 of 36 wrong claims and 1 of 20 correct ones) and tested on those of two
 # others (it keeps 6 of 18 wrong claims and 0 of 2 correct ones).
 _LEAST_OPPOSITION = 1.5
-_LEAST_CONTRADICTION = 1 / 3  # P(CONTRADICTS) from which a document may contradict a claim
+# P(CONTRADICTS) from which a document may contradict a claim: the probability of each label if all
+# three are equally likely.
+_LEAST_CONTRADICTION = 1 / 3
 _SWAPPED = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 
 

@@ -218,6 +218,7 @@ class BatchJudge:
         self._most_tokens = _CLAIMS_TOKENS_BRIEF if self._is_brief else _CLAIMS_TOKENS
         self.name = f"per-document({model.name})"
         names = (_BRIEF_TEMPLATE,) if self._is_brief else _LONG_TEMPLATES
+        # the templates "cut" and "retry" may become part of a prompt, too
         digest = prompts.sha256_of(*names, "cut", "retry")
         # `at_once` also shows that a verdict may depend on the other claims of its call
         self.identity = identity_of("per-document", digest, model, at_once=self._most)
@@ -294,7 +295,8 @@ class BatchJudge:
                 listed=VERDICTS,
             )
         except UnreadableReplyError as error:
-            # one claim may spoil the reply, so ask about each half of the claims separately
+            # one claim may spoil the reply, so ask about each half of the claims separately; a
+            # single claim has been asked about twice already
             half = len(claims) // 2
             halves = [claims[:half], claims[half:]] if half else []
             return _all_open(claims, error), halves

@@ -172,12 +172,14 @@ class Cascade:
 
         await judge_all(self._cheap, pairs, take_cheap, meter, cache)
         try:
+            # a verdict of the judge may leave another cheap verdict as the only one on its side
             while True:
                 for place in _deciding(sides.values(), judge_verdicts, self._deciding):
                     del sides[place]
                     hard[place] = at[place]
                 if not hard:
                     break
+                # the other claims are settled, so their cheap verdicts are reported at once
                 claims_with_judge = {claim for claim, _ in hard}
                 for place in [place for place in sides if place[0] not in claims_with_judge]:
                     on_label(sides.pop(place))

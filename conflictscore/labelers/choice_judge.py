@@ -26,6 +26,7 @@ class ChoiceJudge:
         )
         self.name = f"choice({model.name})"
         self.embedded = model.is_local
+        # the templates "cut" and "retry" may become part of a prompt, too
         prompts_sha256 = prompts.sha256_of("label_rules", "label_choice", "cut", "retry")
         # older versions calibrated some models; this entry keeps verdicts cached by them valid
         calibration = UNCALIBRATED.model_dump(mode="json")
@@ -46,7 +47,7 @@ class ChoiceJudge:
                 claim=claim.number,
                 document=document.number,
                 label=label,
-                score=min(1.0, probabilities[label]),
+                score=min(1.0, probabilities[label]),  # rounding may take it slightly above 1
                 probabilities=rounded(probabilities),
                 document_cut=prompts.document_cut,
             )

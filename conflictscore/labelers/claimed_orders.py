@@ -5,6 +5,8 @@ typical phrase of an order is labelled alone. An order that is reworded, transla
 words that the documents do not contain, at least in one clause. So a claim is also kept away from
 claims on the documents' subject if most words of a clause are foreign to the documents. A false
 positive costs one call for each document.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import itertools

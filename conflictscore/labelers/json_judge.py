@@ -67,6 +67,7 @@ class JsonJudge:
         self._schema = _PAPERS_SCHEMA if prompts.follows_the_paper else _SCHEMA
         self.name = f"json({model.name})"
         rules = rules_of("label_json", model.endpoint, prompts)
+        # the templates "cut" and "retry" may become part of a prompt, too
         prompts_sha256 = prompts.sha256_of(rules, "label_json", "cut", "retry")
         self.identity = identity_of("json", prompts_sha256, model)
 

@@ -1,4 +1,7 @@
-"""Functions that write the prompts of LLM judges, and make ids for claims."""
+"""Functions that write the prompts of LLM judges, and make ids for claims.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import hashlib
 from collections.abc import Iterable

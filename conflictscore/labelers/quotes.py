@@ -2,6 +2,8 @@
 
 Evidence is always shown in the words of the document. The judge's quotation only shows where to
 look.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

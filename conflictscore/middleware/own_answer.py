@@ -1,4 +1,7 @@
-"""Lets a chatbot answer in the loop: it writes the first answer and replies to later requests."""
+"""Lets a chatbot answer in the loop: it writes the first answer and replies to later requests.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,7 @@
-"""Limits the length of replies: reading beyond the limit raises an error."""
+"""Limits the length of replies: reading beyond the limit raises an error.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any

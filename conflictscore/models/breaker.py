@@ -1,4 +1,7 @@
-"""Stops the calls of a step if all calls so far have failed for the same reason."""
+"""Stops the calls of a step if all calls so far have failed for the same reason.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import re

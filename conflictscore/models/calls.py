@@ -1,4 +1,7 @@
-"""Makes a call to a model: waits for its turn, and retries it if that may help."""
+"""Makes a call to a model: waits for its turn, and retries it if that may help.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import asyncio
 import time

@@ -1,4 +1,7 @@
-"""Reads how a reply ended: normally, cut off at a token limit, or stopped by its provider."""
+"""Reads how a reply ended: normally, cut off at a token limit, or stopped by its provider.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Mapping

@@ -110,6 +110,7 @@ class EndpointChat(ChatOpenAI):
             return None
         handlers = [*manager.handlers, *(self.callbacks or ())]
         meters = [handler for handler in handlers if isinstance(handler, UsageMeter)]
+        # the conditions below are features that only LangChain's own way of calling provides
         if len(meters) < len(handlers) or self.cache or self.rate_limiter or self.output_version:
             return None
         if self.verbose or get_verbose() or get_debug() or get_llm_cache() is not None:

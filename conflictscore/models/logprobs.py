@@ -1,4 +1,7 @@
-"""Reads the probabilities of single letters from the log-probabilities of a reply."""
+"""Reads the probabilities of single letters from the log-probabilities of a reply.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 from collections.abc import Sequence
@@ -37,7 +40,8 @@ def letter_logprobs(message: BaseMessage, letters: Sequence[str]) -> dict[str, f
         raise ValueError("its log-probabilities are not numbers up to 0, each with a token")
     if not any(letter in top for letter in letters):
         raise ValueError(f"it was not one of {', '.join(letters)}")
-    # the probability of an unreported letter is at most 1 minus that of all reported tokens
+    # The probability of an unreported letter is at most 1 minus that of all reported tokens. It is
+    # also at most that of the least likely reported token, since servers report the likeliest.
     rest = max(_LEAST_PROBABILITY, 1 - fsum(exp(logprob) for logprob in top.values()))
     floor = min(log(rest), *top.values())
     return {letter: top.get(letter, floor) for letter in letters}
@@ -52,6 +56,7 @@ def _likeliest_first_tokens(tokens: Any) -> dict[str, float]:
             ((token["token"].strip(), token["logprob"]) for token in likeliest),
             key=lambda pair: pair[1],
         )
+        # a bool is not a number here, so the exact type is compared
         are_logprobs = all(
             type(logprob) in (int, float) and logprob <= _ROUNDED for _, logprob in pairs
         )

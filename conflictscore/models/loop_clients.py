@@ -43,11 +43,12 @@ class _Form(NamedTuple):
         request = httpx2.Request(
             "POST", self.url, headers=self.headers, stream=stream, extensions=self.extensions
         )
+        # otherwise, httpx would try encodings on all headers again
         request.headers.encoding = self.headers.encoding
         request.headers["Content-Length"] = str(len(content))
         if cookies:
             cookies.set_cookie_header(request)
-        request.read()
+        request.read()  # as httpx does for a request with ``content``
         return request
 
 

@@ -2,6 +2,8 @@
 
 If an answer was edited in place, only the new passages are decomposed. The claims of the unchanged
 passages are kept.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from collections.abc import Iterator, Sequence

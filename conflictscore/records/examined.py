@@ -3,6 +3,8 @@
 This record of what was examined is called the ledger. The ledger alone determines how far an answer
 was checked (:attr:`Examined.checked`). *Coverage* is a different figure: the share of
 claim-document pairs that have a label.
+
+Limits without a stated reason were chosen by hand.
 """
 
 from enum import StrEnum

@@ -2,6 +2,8 @@
 
 An NLI model sees that the document has both numbers, but often not which of them is current. So a
 claim with the old value is often labelled as supported.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re

@@ -5,6 +5,8 @@ cores. On a CPU, parallel pairs are as fast as batches if pairs have at least ab
 they need no padding. More importantly, the result for a pair does not depend on other pairs: a
 dynamically quantised model scales all pairs of a batch together, so each would influence the
 others.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import hashlib

@@ -4,6 +4,8 @@ A model notices that a passage has the words of a claim, but not that a unit, a 
 order of names is different. The rules decide only clear cases: the passage must repeat the claim
 word for word with one difference, or give the claim's number with a different unit. Rules for less
 similar passages were no better than the models (``docs/findings/nli-model.md``).
+
+Limits without a stated reason were chosen by hand.
 """
 
 from functools import lru_cache

@@ -3,6 +3,8 @@
 NLI models compare words more than their order: they read "Vik beat Dal" as support for "Dal beat
 Vik", "50 mg" as support for "50 g", and "1,200 m" as contradicting "1.2 km". If a clause otherwise
 repeats a claim word for word, code can tell what the difference means.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re
