@@ -261,6 +261,7 @@ class AgentTurn:
     def _context(self) -> RunContext:
         """The models and settings of this run; by default, the agent's own model is the judge."""
         settings = self._settings
+        # a model that is not a chat model answers only as part of the agent, so the judge is opened
         model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
             raise ConfigurationError(

@@ -190,6 +190,7 @@ class StyledRequests:
         self, form: RequestForm, chat: BaseChatModel, style: RequestStyle
     ) -> _PreparedRequest:
         parameters = {k: v for k, v in form.parameters.items() if k not in style.dropped}
+        # a limit among the caller's parameters takes precedence
         parameters = {"max_tokens": self._tokens(form, style)} | parameters
         if not form.schema:
             writer, parameters = with_max_tokens(chat, parameters)

@@ -19,7 +19,9 @@ from conflictscore.models.provider_faults import ProviderFault, fault_of, is_unm
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
 """How a JSON object is requested: with a schema that the server enforces, in JSON mode, as the
-arguments of a tool call, or only in the prompt."""
+arguments of a tool call, or only in the prompt. The first way leaves a model the least room for
+errors, and each later way needs less support from the server. So after a refusal, a later way is
+tried."""
 _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
@@ -160,6 +162,7 @@ class Capabilities:
     _scouts: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = field(
         default_factory=WeakKeyDictionary
     )
+    """One event for each event loop, since an event cannot be shared between loops."""
     _known: ClassVar[dict[tuple[str, str], "Capabilities"]] = {}
 
     @classmethod
@@ -348,6 +351,7 @@ def _with_least_tokens(request: SentRequest, words: str) -> RequestStyle | None:
     enough = [number for number in numbers if request.tokens < number <= _MOST_LEAST_TOKENS]
     if ran_out and request.tokens < _MOST_LEAST_TOKENS:
         enough = enough or [_MOST_LEAST_TOKENS]
+    # without a usable number, OpenAI's minimum is tried, once
     if not enough and (request.style.least_tokens or request.tokens >= _LEAST_TOKENS):
         return None
     least = min(enough, default=_LEAST_TOKENS)

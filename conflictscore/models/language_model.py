@@ -190,7 +190,8 @@ class LanguageModel:
 
         ``read`` checks the object and turns it into a value, or raises ValueError. ``needed`` names
         the fields that a reply must have (default: the schema's required fields). ``listed`` and
-        ``aliases`` are the ``list_field`` and ``aliases`` of ``json_reply``.
+        ``aliases`` are the ``list_field`` and ``aliases`` of ``json_reply``. Replies are not cached
+        here, since labelers cache verdicts.
         """
         fields = needed if needed is not None else frozenset(schema.get("required", ()))
 

@@ -173,6 +173,7 @@ class NliLabeler:
     async def _read(self, pairs: Sequence[Pair]) -> AsyncIterator[_Reading]:
         """Run the model, and yield each pair when all its windows have been read."""
         groups = self._groups(pairs)
+        # in a thread, since cutting long documents into windows takes time, too
         while group := await in_thread(partial(next, groups, None)):
             windows = [pair for reading in group for pair in reading.token_pairs]
             logprobs: list[dict[Label, float]] = []

@@ -95,6 +95,7 @@ class CutDocument:
         room = size - vocabulary.count(self._heading)
         self._lead = min(_LEAD_TOKENS, room // _LEAD_SHARE)
         self._outline: _Outline | None = None
+        # without context at first, since a document that fits into one window needs none
         self._windows = self._cut_to(room)
         if len(self._windows) == 1:
             return
