@@ -87,7 +87,7 @@ def _vocabulary() -> _Vocabulary | None:
         encode = partial(cached.encode, disallowed_special=())
         return _Vocabulary(encode, cached.decode_single_token_bytes)
     try:
-        import quicktok
+        import quicktok  # contains the vocabulary, so nothing is downloaded
     except ImportError:  # an optional package; without it, tokens are estimated from bytes
         return None
     offline = quicktok.get_encoding(_NAME)

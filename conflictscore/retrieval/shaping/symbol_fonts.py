@@ -110,5 +110,6 @@ def is_private(code: int) -> bool:
 
 
 def _key(font: str) -> str:
+    # PDF files write a font's name as in "ABCDEF+Wingdings-Regular" or "SymbolMT,Bold"
     name = font.rpartition("+")[2].lower().replace(" ", "").replace(",", "-").partition("-")[0]
     return name.removesuffix("mt").removesuffix("std").removesuffix("regular")

@@ -53,6 +53,7 @@ def conflict_cards(
     if tables:
         yield Card("Answers with a conflict")
     for transitions in tables:
+        # in section 6.4, the paper counts only the answers of this method
         reports_them = paper is not None and transitions.method == "regenerated-rag"
         yield _card(transitions, figures, paper.transitions if paper and reports_them else None)
 

@@ -58,7 +58,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     )
     for (against, measure), pairs in groups.items():
         yield _pooled_card(against, measure, pairs, figures, note)
-        note = ""
+        note = ""  # only the first table explains the columns
     for card in (
         card_of(
             "Between runs: standard deviation of the difference, in points",

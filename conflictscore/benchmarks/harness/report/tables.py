@@ -123,7 +123,7 @@ def _measure(figures: Figures, measure: str, paper: PaperFigures | None) -> Card
             *estimate_cells(level),
             level.count if isinstance(level, Proportion) else None,
             level.n,
-            method.failed or None,
+            method.failed or None,  # the usual 0 leaves the cell empty
             method.unjudged.get(measure) or None,
             published(paper_levels[method.method]) if method.method in paper_levels else None,
         )
