@@ -234,7 +234,7 @@ def _form_values(page: Any, names: Names) -> Iterator[str]:
             value = _string(pdfium.FPDFAnnot_GetFormFieldValue, form, field)
             name = _string(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, field)
             name = name or _string(pdfium.FPDFAnnot_GetFormFieldName, form, field)
-            if value and value != "Off":
+            if value and value != "Off":  # "Off" is the value of an empty check box
                 yield f"{name}: {value}"
         pdfium.FPDFPage_CloseAnnot(field)
 
@@ -242,7 +242,7 @@ def _form_values(page: Any, names: Names) -> Iterator[str]:
 def _string(getter: Callable[..., int], *where: Any) -> str:
     """Return the text that a pdfium function writes into a buffer as null-terminated UTF-16."""
     size = getter(*where, None, 0)
-    if not 2 < size <= _LONGEST_VALUE:
+    if not 2 < size <= _LONGEST_VALUE:  # the null alone takes two bytes
         return ""
     buffer = ctypes.create_string_buffer(size)
     characters = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))

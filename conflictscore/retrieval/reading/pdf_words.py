@@ -74,6 +74,7 @@ def with_whole_words(text: str, glyphs: Glyphs) -> str:
     def read_from_right(word: re.Match[str]) -> str:
         if glyphs.x(word.start()) >= glyphs.x(word.end() - 1):
             return word[0]
+        # reversing a word puts its vowel signs before their letters
         return _MARKS.sub(r"\2\1", word[0][::-1])
 
     def read_from_left(words: re.Match[str]) -> str:
