@@ -1,9 +1,9 @@
 """Finds parts of an answer that are in no claim, and claims that go beyond the answer.
 
-The model that splits an answer is not trusted: each number, name, negation and informative word of
-a passage must occur in a claim about that passage. Headings, quotations, image descriptions, and
-the comments and prose in code are checked as well. Time is linear in the lengths of the answer and
-its claims.
+The model that splits an answer may leave something out. So each number, name, negation and
+informative word of a passage must occur in a claim about that passage. Headings, quotations, image
+descriptions, and the comments and prose in code are checked as well. Time is linear in the lengths
+of the answer and its claims.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Detects claims that are a jumble of the answer's words, such as "HR days 10 fathers get of".
 
 A jumble contains the answer's words, but states nothing that a document could confirm. A jumble
-differs from a reworded claim in two ways: few of its neighbouring words are also neighbours in the
-answer, and its articles and prepositions are misplaced. When in doubt, a claim does not count as a
-jumble. Time is linear in the lengths of the texts.
+differs from a reworded claim in two ways. Few words that are neighbours in the jumble are also
+neighbours in the answer, and the articles and prepositions are misplaced. When in doubt, a claim
+does not count as a jumble. Time is linear in the lengths of the texts.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ _MOST_NEIGHBOURS = 0.5
 """If less than this share of a claim's pairs are neighbours in the answer, misplaced words make the
 claim a jumble."""
 _NO_ORDER, _LEAST_PAIRS_OF_NO_ORDER = 0.1, 6
-"""A claim with at least six pairs is a jumble even without misplaced words, if less than a tenth of
-the pairs are neighbours in the answer."""
+"""A claim with at least six pairs needs no misplaced words to be a jumble. It is one if less than a
+tenth of the pairs are neighbours in the answer."""
 
 # All words are compared in folded form.
 _ARTICLES = word_set(

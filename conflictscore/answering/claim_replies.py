@@ -40,9 +40,9 @@ _WORD = re.compile(r"[^\W\d_]+")
 # Maximum number of words of a label to remove; more words may state something themselves.
 _LABEL_WORDS = 3
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
-"""For two forms of a word: the minimum number of common letters at the start, and the maximum
-number of letters that follow. "opening" and "opened" qualify, "internal" and "international" do
-not.
+"""Two words are forms of the same word if they have at least this many letters in common at the
+start, and at most this many letters follow. "opening" and "opened" qualify, "internal" and
+"international" do not.
 """
 # Words with which a model comments on its list of claims, instead of stating a claim.
 _ADDRESSES_READER = re.compile(
@@ -71,7 +71,7 @@ def read_claims(reply: str, answer: str = "") -> tuple[str, ...]:
     """Read the claims in a reply (Table 6), without bullets or duplicates.
 
     Claims follow the line "Claims:" or another heading, or form a bulleted, numbered or JSON list.
-    If there is neither a heading nor a list mark, each line is read as a claim, and at least half
+    If there is neither a heading nor a list mark, each line is read as a claim. Then at least half
     of its words must occur in the answer. Headings, parent items of nested lists and remarks to the
     reader are not claims.
 

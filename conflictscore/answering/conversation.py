@@ -98,9 +98,9 @@ async def stand_alone_question(
 ) -> str:
     """Return the question, rewritten by a model so that it is clear without the conversation.
 
-    The model that answers is asked first. If this model fails and the judge is a different model,
-    the judge is asked too, since a question that depends on the conversation cannot be put to
-    documents.
+    The model that answers is asked first. A question that depends on the conversation cannot be put
+    to documents. So if this model fails, the judge is asked too, provided that it is a different
+    model.
     """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
@@ -123,8 +123,8 @@ async def stand_alone_question(
 def _read_question(question: str, reply: str) -> str:
     """Read a rewritten question.
 
-    If the original ends in a question mark, a rewrite that is a statement is rejected, since the
-    statement would suggest an answer to every model that reads it.
+    If the original ends in a question mark, the rewrite must not be a statement. A statement would
+    suggest an answer to every model that reads it.
     """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)

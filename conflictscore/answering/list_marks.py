@@ -217,8 +217,8 @@ def _counting(
 ) -> frozenset[int]:
     """Return the indices of the lines that are numbered 1, 2, 3 … in order.
 
-    If ``alone`` is true, a 1 counts even if no 2 follows, since a section or a whole reply may have
-    just one claim. A nested list may also have just one item. If that item is one of ``names``, its
+    If ``alone`` is true, a 1 counts even if no 2 follows. A section or a whole reply may have just
+    one claim. A nested list may also have just one item. If that item is one of ``names``, its
     number belongs to the name.
 
     Any other number is part of the claim itself, as in "12. Mai 1932" or "1. FC Vik". A nested list

@@ -1,8 +1,8 @@
 """Finds documents whose quoted words give the same answer, so that only one of them is queried.
 
-The judge quotes the words that decide its verdict. If two documents were quoted with the same new
-values, such as the same year, both would give the same answer to the claim's question. Querying one
-of two such documents is enough.
+The judge quotes the words that decide its verdict. If the quotations from two documents have the
+same new values, such as the same year, both documents would give the same answer to the claim's
+question. Querying one of two such documents is enough.
 """
 
 from collections.abc import Mapping, Sequence

@@ -335,8 +335,9 @@ async def _written(
     """Ask the answerer to put corrections into a passage.
 
     The prompt contains the end of the preceding text. ``text`` is the passage after the corrections
-    that needed no model. A reply counts as unreadable, and is requested once more, if it copies the
-    request, is about the passage itself, or does not fit in place of the passage.
+    that needed no model. A reply that counts as unreadable is requested once more. It counts as
+    such if it copies the request, is about the passage itself, or does not fit in place of the
+    passage.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")

@@ -217,9 +217,9 @@ def tells_own_fact(
     Args:
         document: A document whose answer differs from the claim.
         claim_question: The question that was put to the document.
-        question: The user's question. If the user's question differs from ``claim_question``, the
-            words that are only in ``claim_question`` distinguish the two facts, and the document
-            must contain half of these words.
+        question: The user's question. If it differs from ``claim_question``, the two questions ask
+            for different facts. Then the document must contain half of the words that are only in
+            ``claim_question``.
         claim: The claim, which answers ``claim_question``.
         behind: Documents that support the claim. If there are any, the document must contain one of
             their words for the fact. Otherwise, the document must contain one of the question's

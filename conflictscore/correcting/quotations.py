@@ -93,10 +93,10 @@ class Quotations:
     def removed(self, *, only_orders: bool) -> str:
         """Return the statement without the quotations that add something new.
 
-        A quotation is kept if the statement says nothing new without it, or if the quotation shares
-        more words with the claim and the question than the rest of the statement does. In both
-        cases the answer is in the quotation. Quoted instructions are always removed. If
-        ``only_orders`` is set, nothing else is removed.
+        A quotation is kept if the rest of the statement says nothing new. It is also kept if it
+        shares more words with the claim and the question than the rest does. In both cases the
+        answer is in the quotation. Quoted instructions are always removed. If ``only_orders`` is
+        set, nothing else is removed.
         """
         if only_orders or self.hold_the_answer:
             return self._without(self._orders)

@@ -84,11 +84,11 @@ async def ask_documents(
     quotation from it. ``quotations`` has these quotations by document number. If a document could
     not be queried, it is dropped and the reason is recorded.
 
-    ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, documents
-    whose quotations have the same values beyond those of this claim are queried one after another,
-    until an answer states these values. This answer counts as the answer of all these documents.
-    Similarly, ``only_values`` has the only value of some documents. These documents are queried
-    last, and only if no answer states their value yet.
+    ``yes_no`` says whether the question asks for a yes or no. If ``claim`` is given, the values are
+    compared that the quotations have and the claim does not. Documents whose quotations have the
+    same such values are queried one after another, until an answer states these values. This answer
+    counts as the answer of all these documents. Similarly, ``only_values`` has the only value of
+    some documents. These documents are queried last, and only if no answer states their value yet.
 
     Raise ProviderError if no document could be queried.
     """

@@ -2,9 +2,9 @@
 
 A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
 version of the subject. So each document is queried separately, and each reply is put into one of
-four classes. A reply is *the same* as the claim, a *rival* (a different answer to the claim's own
-question), about *another thing*, or *nothing* (no answer). Only rivals can get votes or be put into
-the answer.
+four classes. *The same* means that the reply states the claim. A *rival* is a different answer to
+the claim's own question. A reply may also be about *another thing*, or be *nothing* (no answer).
+Only rivals can get votes or be put into the answer.
 
 Three methods are tried, the cheapest first. The first method compares the statements. The second
 method labels the reply against the answer, as if the answer were a document; if the label is

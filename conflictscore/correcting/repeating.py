@@ -23,8 +23,8 @@ class ToRead(NamedTuple):
 
     Attributes:
         documents: The documents that a reader has to be asked about.
-        only_values: Maps the numbers of some of these documents, which contradict the claim, to the
-            only value that they state in place of the claim's.
+        only_values: The only value that a document states in place of the claim's, by the number
+            of the document. Only documents that contradict the claim have an entry.
         repeated: The claim, as the answer of the other documents; empty if there are none.
     """
 
@@ -38,10 +38,10 @@ def to_read(
 ) -> ToRead:
     """Separate the documents that support a claim and state no other value than the claim's.
 
-    Only values of the same kind are compared: years with years, and lengths with lengths. All
-    documents have to be read unless the claim adds exactly one value to the question that it
-    answers, and the labeler is embedded. With any other labeler, supporting documents are read only
-    if no document contradicts the claim, and their labels are then in doubt.
+    Only values of the same kind are compared: years with years, and lengths with lengths. If the
+    claim adds no value or several values to the question that it answers, all documents have to be
+    read. The same holds if the labeler is not embedded: then supporting documents are read only if
+    no document contradicts the claim, so that their labels are in doubt.
     """
     context = f"{question}\n{claim.claim.text}"
     new_values = values_beyond(claim.claim.text, question)

@@ -156,8 +156,8 @@ def without_riders(statement: str, claim: str, question: str) -> str | None:
 
     A clause or quotation is removed if it says something new in ordinary words, or if it tells the
     reader to do something. Names, numbers and short list items are kept. If the question asks "why"
-    or "how", or if the clause is a condition of a permission or duty, it is removed only if it is
-    an instruction.
+    or "how", a clause is removed only if it is an instruction. The same holds for a clause that is
+    a condition of a permission or duty.
 
     Return None if the only clause that answers the question is an instruction that the claim does
     not mention.
@@ -302,8 +302,8 @@ def _is_rider(
 ) -> bool:
     """Return whether a clause is an instruction or a further statement instead of an answer.
 
-    If the question asks why or how, or if the clause is a condition of a duty, only an instruction
-    counts.
+    A further statement does not count if the question asks why or how, or if the clause is a
+    condition of a duty.
     """
     if is_open or (has_duty and _CONDITION.search(clause.before)):
         return _is_ordered(clause.text, known_terms)

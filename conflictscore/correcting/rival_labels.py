@@ -53,8 +53,9 @@ async def rivals_labelled(
     So if no rival has a second witness by then, the claim stays, and these documents are not
     labelled. A rival in ``corrects`` (numbers of rivals) needs no second witness.
 
-    If each label costs a call, documents whose quotations on the claim decide their labels for the
-    rivals are labelled by these quotations, as :func:`_labelled_by_samples` describes.
+    If each label costs a call, the quotations on the claim are compared with the rivals first. They
+    may suggest the same labels for several documents. Then one of these documents is labelled as a
+    sample of the others, as :func:`_labelled_by_samples` describes.
     """
     if not rivals or not _calls_cost(claim, looking):
         return await labelled(rivals, looking)

@@ -228,7 +228,7 @@ async def _question_of(claim: str, passage: str, looking: Looking) -> str | None
     the user asked no clear question, every claim needs a question of its own.
 
     Return None if no such question can be found. If an embedded reader only repeats the user's
-    question, that question is not used, since answers to it are not rivals of the claim.
+    question, the repeated question is not used. Answers to it are not rivals of the claim.
     """
     question = looking.question
     is_answer = looking.only_claim or _answers_the_user(claim, passage, looking)

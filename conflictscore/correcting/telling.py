@@ -285,9 +285,9 @@ def told_evidence(look: SecondLook) -> ClaimEvidence:
 def _either(first: EvidenceLabel, second: EvidenceLabel) -> EvidenceLabel:
     """Combine a document's labels for two statements into a label for both statements together.
 
-    If either label is SUPPORTS, so is the combined label. If neither is SUPPORTS, the combined
-    label is CONTRADICTS only if both labels are, since a document contradicts the statement only if
-    it contradicts all sides. IRRELEVANT takes precedence over no label.
+    If either label is SUPPORTS, so is the combined label. A document contradicts the statement only
+    if it contradicts all sides. So if neither label is SUPPORTS, the combined label is CONTRADICTS
+    only if both labels are CONTRADICTS. IRRELEVANT takes precedence over no label.
     """
     order = Label.SUPPORTS, Label.IRRELEVANT, Label.UNLABELLED, Label.CONTRADICTS
     return min(first, second, key=lambda pair: order.index(pair.label))

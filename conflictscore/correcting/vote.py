@@ -34,10 +34,10 @@ def votes_of(
 ) -> list[tuple[int, ...]]:
     """Return the numbers of the documents that vote for each statement, in ascending order.
 
-    If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement whose
-    P(SUPPORTS) is at least 0.4 and exceeds every other by at least 0.1. Without probabilities, a
-    document votes for the only statement with the label SUPPORTS. If several statements qualify,
-    the document votes for the one that it gave when it was queried separately.
+    If the labeler gives P(SUPPORTS) for all statements, a document votes for the statement with the
+    highest P(SUPPORTS). This must be at least 0.4, and exceed every other by at least 0.1. Without
+    probabilities, a document votes for the only statement with the label SUPPORTS. If several
+    statements qualify, the document votes for the one that it gave when it was queried separately.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):

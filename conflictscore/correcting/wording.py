@@ -50,8 +50,8 @@ def spliced_span(
     """Replace the only span of a passage in which its claim differs from the rival.
 
     The span may be a value with its unit. Return None if the claim and the rival differ in several
-    spans, if the span does not appear exactly once in the passage, or if a different claim of the
-    passage contains it.
+    spans. Also return None if the span does not appear exactly once in the passage, or if a
+    different claim of the passage contains it.
     """
     if (spans := spliced_spans(passage, claim, rival, others, question)) is None:
         return None
@@ -98,8 +98,8 @@ def exchanged(look: SecondLook) -> tuple[str, str] | None:
 def with_other_number(claim: str, rival: str, question: str = "") -> str | None:
     """Replace the value in a claim with the rival's value, including unit and magnitude.
 
-    Return None unless the claim and the rival differ in exactly one value and otherwise agree: a
-    rival with a different verb or unit is not about the number in the claim.
+    Return None unless the claim and the rival agree in everything but one value. A rival with a
+    different verb or unit is not about the number in the claim.
     """
     values = exchanged_values(claim, rival, question)
     if values is None:
@@ -229,10 +229,11 @@ def replaced(
 ) -> str | None:
     """Change a passage to state what the rival says; return None if only a model can do that.
 
-    A yes or no becomes its opposite. If the claim and the rival differ in a single span, the
-    span is replaced. A sentence that states only the claim is replaced by the rival's sentence, and
-    so is an answer that consists of one such passage. A model is needed for table cells, headings
-    and lines of code, and for sentences in a distinct style or in a different language.
+    A yes or no becomes its opposite. If the claim and the rival differ in a single span, the span
+    is replaced. If a sentence states only the claim, it is replaced by the rival's sentence. An
+    answer is replaced in the same way if it consists of one such passage. A model is needed for
+    table cells, headings and lines of code, and for sentences in a distinct style or in a different
+    language.
 
     ``others`` are the other claims of the passage. A span that also occurs in another claim is
     replaced only if that claim is among ``twins``, in which the same span is exchanged. ``alone``

@@ -130,7 +130,7 @@ class Binding:
         """Add missing fields to an input mapping before it enters the graph's state.
 
         On a checkpointer's thread, a field that the input omits would keep its value from an
-        earlier question, and nodes could not tell that this value was outdated.
+        earlier question. Nodes could not tell that this value was outdated.
         """
 
         def filled(run_input: Any) -> Any:

@@ -201,7 +201,7 @@ def _all_open(claims: Sequence[Claim], error: ConflictScoreError) -> list[OpenCl
 
 
 class BatchJudge:
-    """A judge that labels many claims against one document per call: 8, or 26 in the brief form.
+    """A judge that labels up to 8 claims against one document per call, or 26 in the brief form.
 
     Judges of single pairs never reuse the cached verdicts of this judge. At a remote endpoint,
     where each token costs time and money, the rules are shorter, the claims are one JSON object,

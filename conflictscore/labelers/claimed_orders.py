@@ -67,9 +67,9 @@ One document is not enough, since a document that demands a hostile claim contai
 claim.
 """
 _FOREIGN, _FOREIGN_IN_CLAUSE = 0.75, 0.7
-"""A claim is about something else than the documents if more than this share of its informative
-words, or of those of one clause, is foreign to the documents. The shares were chosen on one half of
-the orders and claims in ``measurements/orders.toml``.
+"""A claim is about something else than the documents if more than the first share of its
+informative words does not occur in them. The second share is for the words of a single clause. The
+shares were chosen on one half of the orders and claims in ``measurements/orders.toml``.
 """
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
 _CLAUSE_ENDS = re.compile(
@@ -77,8 +77,8 @@ _CLAUSE_ENDS = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _Clauses = list[frozenset[str]]
-"""The informative words of a claim, and of each of its longer clauses; empty for a short claim,
-and for a mere number such as "about 0.5 °C"."""
+"""The informative words of a claim, and of each of its longer clauses. The list is empty for short
+claims, and for mere numbers such as "about 0.5 °C"."""
 
 
 async def groups(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:

@@ -60,8 +60,8 @@ time linear in a hostile text, and was chosen by hand.
 def quoted_spans(quote: str, text: str) -> tuple[Span, ...]:
     """Return the spans where a quotation occurs in a text; empty if it does not occur.
 
-    A quotation consists of whole words: "art" does not occur in "party". White space, case,
-    quotation marks, and hyphens between letters are ignored, since a hyphen at the end of a line
+    A quotation consists of whole words: "art" does not occur in "party". White space, case and
+    quotation marks are ignored. So are hyphens between letters, since a hyphen at the end of a line
     may belong to the word or only divide it. A quotation with omissions (``…``, ``...`` or ``[…]``)
     occurs if all its parts occur in order. Each part then has its own span.
     """

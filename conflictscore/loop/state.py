@@ -82,8 +82,8 @@ class Answerer(Protocol):
     ) -> GeneratedAnswer:
         """Rewrite the answer, given the evidence for and against a claim.
 
-        If the call raises a ProviderError or a ContextWindowError, or if the answer has no text,
-        the earlier answer is kept and a note is added. Any other error ends the run.
+        The earlier answer is kept and a note is added if the call raises a ProviderError or a
+        ContextWindowError, or if the new answer has no text. Any other error ends the run.
         """
         ...
 

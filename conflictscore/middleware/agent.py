@@ -70,10 +70,10 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     print(state["messages"][-1].text, state["conflict"]["flipped"])
     ```
 
-    Text answers are checked claim by claim and structured answers value by value, against the
-    documents that the agent's tools returned since the last human message. If the tools returned no
-    documents, the retriever is queried. If there is no retriever either, the answer to a follow-up
-    question is checked against earlier tool results of the conversation.
+    Answers are checked against the documents that the agent's tools returned since the last human
+    message. Text answers are checked claim by claim, structured answers value by value. If the
+    tools returned no documents, the retriever is queried. If there is no retriever either, the
+    answer to a follow-up question is checked against earlier tool results of the conversation.
 
     If a claim is disputed, the middleware calls the agent's model again. This call adds the
     evidence for and against the claim to the agent's conversation, and it offers no tools. The call

@@ -89,8 +89,8 @@ class ChatLoop:
         """Reply to a conversation.
 
         ``parameters`` are passed to the answering model. If the parameters include ``tools``, the
-        model is called before any search. Two parameters are our extensions: ``documents`` are the
-        documents to check against, and ``question`` is the question, which is needed if the last
+        model is called before any search. Two parameters are our extensions. ``documents`` are the
+        documents to check against. ``question`` is the question, which is needed if the last
         message is a whole prompt.
 
         Raises:
@@ -299,8 +299,8 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
     """Return whether to call the model with the unchanged messages before any search.
 
-    The model is called first if it may call tools or has called some, if there is no question to
-    search for, or if the caller passed the documents.
+    The model is called first in four cases: it may call tools, it has called some, there is no
+    question to search for, or the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question

@@ -36,8 +36,8 @@ _inner_runs: ContextVar[list[Mapping[str, Any]] | None] = ContextVar(
 def carry_verdict(state: Any) -> dict[str, Any]:
     """Add a verdict to the last message of a graph whose agents check their answers.
 
-    Use it where a model writes the last message from the answers of several agents: as the
-    ``post_model_hook`` of a supervisor, or as the last node of a graph of messages.
+    Use it where a model writes the last message from the answers of several agents. It can be the
+    ``post_model_hook`` of a supervisor, or the last node of a graph of messages.
 
     ```python
     create_supervisor([researcher], model=model, post_model_hook=carry_verdict)

@@ -188,8 +188,8 @@ class Capabilities:
         Some servers accept a schema and then write nothing; ``certain`` is true in this case. Other
         servers ignore the schema. After too many replies without JSON, further requests ask for
         JSON only in the prompt, which needs no support from the server. As long as no reply has
-        contained the requested JSON, one empty reply is too many, and so are several replies with
-        other text. Later, only several empty replies in a row are too many.
+        contained the requested JSON, requests change after one empty reply, or after several
+        replies with other text. Later, only several empty replies in a row are too many.
         """
         if not certain and self.json_read:
             return

@@ -26,8 +26,8 @@ document would be shown.
 """
 _OVERHEAD_TOKENS = 48  # for the chat template's own tokens around the messages: a few per message
 _REPEATED_CHARS = 300
-"""The hidden part begins this many characters before the end of the shown part, so that any
-sentence split at the cut is complete in the hidden part. Few sentences are longer.
+"""The hidden part begins this many characters before the end of the shown part. So a sentence that
+the cut splits is complete in the hidden part. Few sentences are longer.
 """
 
 

@@ -123,9 +123,9 @@ def _sole_list_in(fields: Mapping[str, Any]) -> Any:
     """Return the list or object that holds the claims; None if it is unclear which one that is.
 
     The claims are in the only list or object, or in the field named ``claims`` or
-    ``atomic_claims``. If every field is a list of sentences, and no field name suggests something
-    else, the fields are topics, and their lists are joined. If the only field of an object is a
-    string, a list of that string is returned.
+    ``atomic_claims``. If every field is a list of sentences, the fields are topics, and their lists
+    are joined. This requires that no field name suggests something else. If the only field of an
+    object is a string, a list of that string is returned.
     """
     lists = [part for part in fields.values() if isinstance(part, list | Mapping) and part]
     if len(lists) == 1:

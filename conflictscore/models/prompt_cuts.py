@@ -20,8 +20,9 @@ as many tokens as a good tokenizer counts.
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""A server that cuts a prompt still fills its window. So a server that once reported reading at
-least twice this prompt's count has a window with room for more, and did not cut this prompt.
+"""A server that cuts a prompt still fills its window. Suppose that a server once reported reading
+at least twice this prompt's count. Then its window has room for more than this prompt, so the
+server did not cut it.
 """
 _SHARE = 0.5
 """A prompt counts as cut if the server read less than this share of its tokens. Only Latin text is

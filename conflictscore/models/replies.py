@@ -57,7 +57,7 @@ _FINAL_HEADER = re.compile(
 """Matches the header of the last channel. Some servers remove its special tokens but leave its
 words.
 
-A sentence may contain "final:" or "assistant final", so the words are a header only if they are
+A sentence may contain "final:" or "assistant final". So these words are a header only if they are
 joined to the text or stand on a separate line.
 """
 _SPACED_HEADER = re.compile(r"(?i:assistant[\s:|]{1,3}final)\b[\s:|]{0,3}(?=[A-Z\d])")

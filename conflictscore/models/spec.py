@@ -209,9 +209,9 @@ def require_effort(effort: ReasoningEffort | None, *models: LanguageModel) -> No
 def _open_openai(name: str, base_url: str | None, settings: _Settings) -> LanguageModel:
     """Open a model of OpenAI, or of a compatible endpoint at an address.
 
-    The model is called at temperature 0 and treated as deterministic, unless its profile says that
-    it accepts no temperature, or none while reasoning. A model at any other endpoint keeps its bare
-    name, since ``openai:`` would suggest OpenAI's model.
+    The model is called at temperature 0 and treated as deterministic. The exception is a model
+    whose profile says that it accepts no temperature, or none while reasoning. A model at any other
+    endpoint keeps its bare name, since ``openai:`` would suggest OpenAI's model.
     """
     url = base_url or _OPENAI_URL
     key = _endpoint_key(name, base_url)

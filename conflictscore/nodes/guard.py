@@ -37,9 +37,10 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
     completely rewritten answer is accepted if its evidence is better than the evidence of the
-    previous answer. However, such an answer is refused if it makes no claim, if no document
-    supports any of its claims, or if more documents contradict than support one of its new claims.
-    Afterwards, the last attempt contains the answer with only its accepted changes.
+    previous answer. However, there are three cases in which such an answer is refused: it makes no
+    claim, no document supports any of its claims, or one of its new claims is contradicted by more
+    documents than support it. Afterwards, the last attempt contains the answer with only its
+    accepted changes.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

@@ -152,9 +152,9 @@ def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
 def _labelled_before(attempts: Sequence[Attempt], documents: int) -> dict[str, ClaimEvidence]:
     """Return the complete evidence for claims of earlier answers, by the text of the claim.
 
-    A claim is left out, and is therefore labelled again, if one of its pairs could not be labelled,
-    or if a further search has since found more documents. ``documents`` is the present number of
-    documents.
+    A claim that is left out is labelled again. This is needed if one of its pairs could not be
+    labelled, or if a further search has since found more documents. ``documents`` is the present
+    number of documents.
     """
     return {
         evidence.claim.text: evidence

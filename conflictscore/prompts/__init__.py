@@ -1,8 +1,8 @@
 """The templates of all prompts, in named sets with one file per template.
 
 The set ``default`` is specific to this project. The set ``paper`` follows the rules, inputs and
-output formats of Tables 6 to 18 of the paper in different words, since the paper's sentences are
-not copied. An edit must preserve the rules, inputs and formats, not the words. For all other
+output formats of Tables 6 to 18 of the paper. It uses different words, since the paper's sentences
+are not copied. An edit must preserve the rules, inputs and formats, not the words. For all other
 prompts, ``paper`` uses the templates of ``default``.
 
 A template is a ``.txt`` file with ``$name`` placeholders (``$$`` is a dollar sign). For each set,

@@ -287,8 +287,8 @@ class Run(Record):
     def with_gaps(self, *gaps: Gap) -> Self:
         """Return the run with further gaps added; each new gap also adds a note.
 
-        A run without a ledger was not checked, so its new ledger begins with a gap that says so,
-        unless one of the added gaps does.
+        A run without a ledger was not checked. If none of the added gaps says so, its new ledger
+        begins with a gap that does.
         """
         gaps = tuple(Gap.model_validate(encodable(gap.model_dump())) for gap in gaps)
         if self.examined is None and Examined(gaps=gaps).checked != "no":

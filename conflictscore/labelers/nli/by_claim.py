@@ -106,11 +106,12 @@ def decided_by_claim(
 ) -> list[EvidenceLabel]:
     """Decide whether the documents of one claim disagree, and label them accordingly.
 
-    The deciding pair of documents i ≠ j is the one with the largest product of P(SUPPORTS) for i
-    and P(CONTRADICTS) for j. If the product exceeds :func:`least_product`, i gets the label
-    SUPPORTS and j the label CONTRADICTS. If the product is smaller and there are labels on both
-    sides, each document on the weaker side gets its next most likely label. A changed label has the
-    stage ``pair``. The label's ``score`` is the probability of the new label, which may be low.
+    For each pair of documents i ≠ j, P(SUPPORTS) for i is multiplied by P(CONTRADICTS) for j. The
+    pair with the largest product decides. If the product exceeds :func:`least_product`, i gets the
+    label SUPPORTS and j the label CONTRADICTS. If the product is smaller and there are labels on
+    both sides, each document on the weaker side gets its next most likely label. A changed label
+    has the stage ``pair``. The label's ``score`` is the probability of the new label, which may be
+    low.
     """
     probabilities = {v.document: v.probabilities for v in verdicts if v.probabilities is not None}
     labels = {v.document: v.label for v in verdicts if v.document in probabilities}

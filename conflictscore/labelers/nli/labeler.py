@@ -27,8 +27,8 @@ CALIBRATION_FILE = "calibration.json"
 _READING = 11
 """Version of the way in which documents are read; part of the key of stored verdicts.
 
-The number is increased whenever a change affects how documents are split or presented, how the
-deciding window is chosen, or what verdicts are or contain. Version 3 added probabilities, version 4
+The number is increased whenever a change affects the verdicts: what they contain, how documents are
+split or presented, or how the deciding window is chosen. Version 3 added probabilities, version 4
 doubts, version 5 the handling of denials, and version 6 dates and the context of windows. Since
 version 7, an undoubted window of a long document overrules a doubtful one. Since version 8, rules
 on quantities and word order overrule a label. Version 9 restricts these rules, and which texts are
@@ -82,12 +82,12 @@ class NliLabeler:
     The model reads each window of a document as the premise, and the claim as the hypothesis.
     Entailment is SUPPORTS, contradiction is CONTRADICTS, and neutral is IRRELEVANT.
     :func:`~conflictscore.labelers.nli.labeler.deciding_window` chooses the window that decides. The
-    deciding window is the snippet, and ``score`` is the calibrated probability of its label. If a
-    linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) makes a label doubtful, ``score``
-    is at most 0.5, so that a cascade asks its judge, and ``reasoning`` names the trap. If a rule
-    overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), ``score`` is also at most
-    0.5, and ``reasoning`` names the rule. If a document has more than 128 windows, only the 128
-    nearest to the claim are read, or the first 128 if no window has a word in common with the
+    deciding window is the snippet, and ``score`` is the calibrated probability of its label. A
+    linguistic trap (:mod:`~conflictscore.labelers.nli.pitfalls`) may make a label doubtful. Then
+    ``reasoning`` names the trap, and ``score`` is at most 0.5, so that a cascade asks its judge. If
+    a rule overrules the model (:mod:`~conflictscore.labelers.nli.overruling`), ``score`` is also at
+    most 0.5, and ``reasoning`` names the rule. If a document has more than 128 windows, only the
+    128 nearest to the claim are read, or the first 128 if no window has a word in common with the
     claim. For such a document, ``document_cut`` is set.
 
     The model runs in this process, and its use does not count as a call of a language model.
@@ -278,8 +278,8 @@ def undoubted_window(
 ) -> tuple[int, str | None]:
     """Return the index of the window that decides, and the trap that makes it doubtful, if any.
 
-    If a trap makes the deciding window of a long document doubtful, and some window on the opposite
-    side is free of traps, the strongest such window decides instead. One of many windows may
+    A trap may make the deciding window of a long document doubtful. If some windows on the opposite
+    side are free of traps, the strongest of these decides instead, since one of many windows may
     resemble the claim without being about it.
 
     Args:

@@ -2,9 +2,9 @@
 
 Each pair is processed separately on one thread, and as many pairs run in parallel as there are
 cores. On a CPU, parallel pairs are as fast as batches if pairs have at least about 50 tokens, and
-they need no padding. More importantly, the result for a pair does not depend on other pairs: a
-dynamically quantised model scales all pairs of a batch together, so each would influence the
-others.
+they need no padding. More importantly, the result for a pair does not depend on other pairs. A
+dynamically quantised model would scale all pairs of a batch together, so each pair would influence
+the others.
 
 Limits without a stated reason were chosen by hand.
 """

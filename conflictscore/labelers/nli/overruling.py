@@ -32,8 +32,8 @@ class Overruling(NamedTuple):
         label: The new label.
         why: The reason, as a note for readers.
         likely: The probability of the label, chosen by hand; the other labels share the remainder.
-            The probability is high for a side, which the passage takes in the claim's own words,
-            and lower for IRRELEVANT, since such a passage may still take a side.
+            The probability of a side is high, since the passage takes it in the claim's own words.
+            The probability of IRRELEVANT is lower, since such a passage may still take a side.
     """
 
     label: Label

@@ -2,8 +2,8 @@
 
 One part of a page often explains another. The title names the subject, the date explains "from
 tomorrow", and the first row of a table explains the cells in the tenth row. So the title and the
-date precede each window, and context (a heading, a table header or a sentence) precedes each window
-except the first.
+date precede each window. Each window except the first also follows its context: a heading, a table
+header or a sentence.
 
 The numbers were chosen by hand. More context leaves less room for the window itself, so a document
 has more windows, and takes longer to read.
