@@ -262,7 +262,7 @@ def _with_another_number(claim: str, passage: str) -> list[str]:
 
 
 def _numbered_clauses(passage: str) -> list["_Clause"]:
-    """Return the clauses with numbers if each of them also has a name; otherwise none."""
+    """Return the clauses with numbers; if one of them has no name, return no clauses."""
     clauses = [clause for part in _JOINT.split(passage) if (clause := _clause(part)).numbers]
     is_clear = all(clause.names for clause in clauses) and not _RESPECTIVELY.search(passage)
     return clauses if is_clear else []

@@ -89,7 +89,8 @@ class ReplyLine(NamedTuple):
         """Return whether the line is the title of a list that begins with the next line.
 
         The list must be indented further, or have marks of a different kind. A sentence that ends
-        in a full stop is not a title, unless it is short and bold and the next line is not bold.
+        in a full stop is usually not a title. It is one if it is short and bold, and the next line
+        is not bold.
         """
         deeper = after.indent > self.indent + _ALIGNMENT
         if not deeper and after.mark == self.mark:

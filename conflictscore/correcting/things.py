@@ -1,11 +1,12 @@
 """Finds the words by which documents distinguish things that share a name.
 
 "Dallas County Courthouse (Iowa)" and "Dallas County Courthouse in Dallas, Texas" are two different
-things, and so are "the 1951 novel" and "a 1977 album". A document describes its subject by words
-next to the name: in parentheses, after a comma, after "is a", or as a place after "in". Two groups
-of documents count as being about different things under two conditions. Both groups describe their
-subjects, and no description of one group shares a word with a description of the other. One
-description in each group suffices, since most documents never describe their subject.
+things. "The 1951 novel" and "a 1977 album" are two different things, too. A document describes its
+subject by words next to the name: in parentheses, after a comma, after "is a", or as a place after
+"in". Two groups of documents count as being about different things under two conditions. Both
+groups describe their subjects, and no description of one group shares a word with a description of
+the other. One description in each group suffices, since most documents never describe their
+subject.
 
 Limits without a stated reason were chosen by hand.
 """

@@ -141,7 +141,7 @@ def begins_with_yes_or_no(passage: str) -> bool:
 def _yes_or_no_before(text: str, passage: str) -> bool | None:
     """Return True if a text begins with yes, False if it begins with no, and None otherwise.
 
-    The words for yes and no are those of the language of ``passage``.
+    The words for yes and no are in the language of ``passage``.
     """
     return yes_or_no(text.partition(" ")[0].strip(_STOPS + _MARKS), passage)
 

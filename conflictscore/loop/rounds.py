@@ -30,7 +30,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     There is at most one search step per round, and at most one search for each claim per run. If
     ``look_further`` is off, only tied claims are searched for, and only in a local folder or
     corpus, where searches cost nothing. The folder or corpus must have more documents than the run.
-    A claim is tied if as many sources contradict it as support it (see :func:`_is_tied`).
+    A claim is tied if equal numbers of sources contradict and support it (see :func:`_is_tied`).
     """
     ties_alone = context.settings.look_further == "off"
     if ties_alone and not _has_more_at_hand(state, context):
@@ -71,7 +71,7 @@ def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
 
 
 def _is_tied(evidence: ClaimEvidence, report: ConflictReport) -> bool:
-    """Return whether a claim has as many supporting as contradicting sources, and at least one.
+    """Return whether equal numbers of sources, at least one each, support and contradict a claim.
 
     Copies count once even if they vote, since a copy is not another source. Weights do not count:
     sums of weights are seldom equal, and a search that costs nothing may find a further source for

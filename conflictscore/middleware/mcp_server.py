@@ -225,7 +225,7 @@ class _Tools:
     async def _evidence(
         self, documents: Sequence[Any], question: str
     ) -> tuple[Sequence[Any], Sequence[str]]:
-        """Return the caller's documents, or else those of a search, with the search's notes."""
+        """Return the caller's documents; if there are none, search, and return notes as well."""
         if documents:
             return documents, ()
         if not question.strip():

@@ -26,7 +26,7 @@ def ended(
     """Return the update of an agent's state at the end of a turn.
 
     The update contains ``conflict`` only if the run changes, since every update is stored in a
-    checkpoint. ``messages`` are those of the state, with the turn's original question and tool
+    checkpoint. ``messages`` are the state's messages, with the turn's original question and tool
     results. If the last answer was checked, the run of that answer stays in the state. If the
     answer was redacted after the check, the texts of the run are removed. Text that other
     middleware added or wrote itself was not checked.

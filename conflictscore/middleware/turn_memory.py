@@ -28,8 +28,9 @@ from conflictscore.middleware.tool_updates import is_redacted, message_of
 from conflictscore.records import Gap, GapKind
 
 _MOST_TURNS = 256
-"""Maximum turns to remember; the least recently used turn is dropped first. Without this maximum, a
-turn that never ends, such as that of an abandoned agent, would stay in memory. Chosen by hand.
+"""Maximum turns to remember; the least recently used turn is dropped first. Some turns never end,
+for example if the agent is abandoned. Without this maximum, they would stay in memory. Chosen by
+hand.
 """
 
 Result = tuple[ToolCall, ToolMessage]

@@ -122,11 +122,12 @@ def json_reply(
     """Return the only JSON object with the needed fields in a reply; field names become lower case.
 
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
-    JSON are ignored. Broken JSON is repaired only if one reading is possible, and if the repaired
-    object has every field of the text exactly once. Examples are missing commas or quotes, trailing
-    commas, comments, single or typographic quotes, and raw line breaks. A text without JSON is read
-    only if all of it is YAML or consists of tags. A bare list of objects is read as the field
-    ``list_field``. ``aliases`` maps other names to the names of the needed fields.
+    JSON are ignored. Broken JSON is repaired on two conditions: only one reading is possible, and
+    the repaired object has every field of the text exactly once. Examples are missing commas or
+    quotes, trailing commas, comments, single or typographic quotes, and raw line breaks. A text
+    without JSON is read only if all of it is YAML or consists of tags. A bare list of objects is
+    read as the field ``list_field``. ``aliases`` maps other names to the names of the needed
+    fields.
 
     Raises:
         ValueError: There is no such object, or there are several different objects.

@@ -44,7 +44,7 @@ def known_profile(name: str) -> ModelProfile:
 
 
 def _names(bare: str, known_name: str) -> bool:
-    """Return whether a name is that of a known model with additions."""
+    """Return whether a name is the name of a known model with additions."""
     if known_name.startswith("gpt-"):
         return re.search(rf"(?<![a-z0-9]){re.escape(known_name)}(?![a-z0-9.])", bare) is not None
     return bare.startswith(f"{known_name}-")  # o3 inside a longer name may mean anything

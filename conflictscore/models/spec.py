@@ -264,7 +264,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _is_http_address(text: str) -> bool:
-    """Return whether a text is an http(s) address with a host, and with a valid port if any."""
+    """Return whether a text is an http(s) address with a host; a port, if given, must be valid."""
     try:
         # both the client and this package parse the address, and each rejects different errors
         host, scheme = urlsplit(text).hostname, httpx2.URL(text).scheme

@@ -63,7 +63,7 @@ def known_tokens(usage: object, model: str) -> dict[str, Any] | None:
 
 
 def _count(number: object) -> int | None:
-    """Return a valid count as an integer, or None; a float such as 12.0 is valid."""
+    """Return a count as an integer, or None if it is invalid; a float such as 12.0 is valid."""
     if type(number) is not int:  # so that a bool does not count
         if not isinstance(number, float) or not number.is_integer():
             return None

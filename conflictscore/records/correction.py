@@ -66,8 +66,8 @@ class RelatedAnswer(Record):
     given_by: tuple[_Document, ...] = ()
     relation: Relation
     thing: str = ""
-    """If the answer is about a different thing than the claim: the name by which one of these
-    documents distinguishes that thing. Empty if there is no name.
+    """The name of the thing that the answer is about, if this is not the claim's. One of these
+    documents distinguishes the thing by this name. Empty if there is no name.
     """
     evidence: ClaimEvidence | None = None
     """This answer with its labels, if the corrected passage mentions it."""
@@ -86,8 +86,8 @@ class Candidate(Record):
     votes: tuple[_Document, ...] = ()
     """Documents that support this candidate and no other candidate."""
     witnesses: Annotated[int, Field(ge=0)] = 0
-    """Number of independent documents among the votes. Near-copies count as one and, if so
-    configured, so do documents from the same domain."""
+    """Number of independent documents among the votes. Near-copies count as one. Documents from the
+    same domain also count as one if this is configured."""
     worth: Annotated[float, Field(ge=0)] = 0.0
     """The sum of the witnesses' weights; it equals ``witnesses`` if all documents count equally."""
     against: Annotated[float, Field(ge=0)] = 0.0

@@ -180,7 +180,7 @@ class EvidenceLabel(Record):
     cached: bool = False
     """Whether the verdict came from the cache instead of a call."""
     stage: str | None = None
-    """Name of the labeler that decided, if the labeler is a cascade; otherwise None."""
+    """If the labeler is a cascade, the name of the labeler that decided; otherwise None."""
 
     @property
     def p_supports(self) -> float | None:

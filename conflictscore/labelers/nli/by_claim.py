@@ -170,7 +170,7 @@ def most_likely_pair(
         probabilities: The probability of each label, by document number.
 
     Returns:
-        The product, the number of the supporting document, and that of the contradicting document.
+        The product, and the numbers of the supporting and the contradicting document.
     """
     # the two best of each side suffice: the best of one side may be the best of the other too
     supports, contradicts = (

@@ -256,7 +256,7 @@ class NliLabeler:
         )
 
     def _change(self, reading: _Reading, place: int, label: Label) -> Overruling | None:
-        """Return the rule, if any, that overrules the label; a denial is read as what it denies."""
+        """Return the rule that overrules the label, if any. A denial is read as what it denies."""
         if reading.is_denial:
             label = _OPPOSITE.get(label, label)
         passage = reading.premises.windows[place]

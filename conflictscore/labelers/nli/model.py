@@ -1,10 +1,9 @@
 """An NLI model, which is loaded only once per process.
 
-Each pair is processed separately on one thread, and as many pairs run in parallel as there are
-cores. On a CPU, parallel pairs are as fast as batches if pairs have at least about 50 tokens, and
-they need no padding. More importantly, the result for a pair does not depend on other pairs. A
-dynamically quantised model would scale all pairs of a batch together, so each pair would influence
-the others.
+Each pair is processed separately on one thread. Each core processes a different pair. On a CPU,
+parallel pairs are as fast as batches if pairs have at least about 50 tokens, and they need no
+padding. More importantly, the result for a pair does not depend on other pairs. A dynamically
+quantised model would scale all pairs of a batch together, so each pair would influence the others.
 
 Limits without a stated reason were chosen by hand.
 """

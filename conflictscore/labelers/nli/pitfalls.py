@@ -205,7 +205,7 @@ def _doubt_of_mood(claim: _Sentence, sentence: _Sentence) -> str | None:
 
 
 def _doubt_of_numbers(claim: _Sentence, sentence: _Sentence) -> str | None:
-    """Return why numbers that look different may be equal, or vice versa; else None."""
+    """Return why numbers that look different may be equal, or the reverse; otherwise None."""
     if not (claim.numbers and sentence.numbers):
         return None
     if _other_unit(claim, sentence):

@@ -301,7 +301,7 @@ class KeptRuns:
         return True
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """Return the record of a run of this owner, ``RUNNING``, or None.
+        """Return the record of a run of this owner, ``RUNNING``, or None if there is no such run.
 
         If ``owner`` is None, the owner does not matter.
         """

