@@ -61,17 +61,17 @@ def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
 
 
 _MC = (
-    "How questions are asked. multiple-choice: one true and one false option. mc1: "
-    "several options, one of which is true. mc2: all true and all false options, scored "
-    "by the probabilities of their letters; the endpoint must return log-probabilities. "
-    "free-form: without options; a model judges the answer."
+    "How questions are asked. multiple-choice: with one true and one false option. mc1: with "
+    "several options, one of which is true. mc2: with all true and all false options; the score "
+    "is computed from the probabilities of their letters, so the endpoint must return "
+    "log-probabilities. free-form: without options; a model judges the answer."
 )
 _WORST_HELP = (
-    "Which of the conflicting claims the paper's loop asks the model to reconsider. "
-    "worst: the most contradicted claim. first: the first in the answer. "
-    "most-evidence: the claim with the most evidence. asked: the claim that the model "
-    "names as its main claim. To compare these choices, run the benchmark with each, and "
-    "pass the runs to `report`."
+    "In the paper's loop, the model reconsiders one claim that is in conflict. This option "
+    "chooses the claim. worst: the claim with the highest share of contradicting evidence. "
+    "first: the first such claim in the answer. most-evidence: the claim with the most evidence. "
+    "asked: the claim that the model names as its main claim. To compare these choices, run the "
+    "benchmark with each, and pass the runs to `report`."
 )
 
 
@@ -104,7 +104,8 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     )
     yield with_compare
     yield _number("--sample", help="Run only N questions, drawn by --seed. Default: all.")
-    words = "Seed that draws the sample and shuffles the options of each question."
+    words = "The seed with which the sample is drawn and the options of each question are "
+    "shuffled."
     yield _default("--seed", type=int, default=0, metavar="S", help=words)
     choices = click.Choice(["worst", "first", "most-evidence", "asked"])
     yield _default("--reconsider", type=choices, default="worst", help=_WORST_HELP)
@@ -131,9 +132,9 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
             "--write-topics",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="Do not run the benchmark. Instead, let --model name the main entity of "
-            "each question, as in the paper, and write the names with the documents to FILE. "
-            "Correct FILE by hand, then pass it as --data.",
+            help="Do not run the benchmark. Instead, let the model of --model name the main "
+            "entity of each question, as in the paper, and write these names with the documents "
+            "to FILE. Correct FILE by hand, then pass it as --data.",
         )
     if benchmark_entry.searches:
         words = "How to treat a question that is missing from --search recorded:FILE."
@@ -141,9 +142,9 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         yield _default("--missing", type=kinds, default="fail", help=words)
         yield _flag(
             "--exclude-benchmarks",
-            help="Skip pages that may be copies of the benchmark: pages that contain both "
-            "a question and one of its reference answers. The number of skipped pages is "
-            "printed at the end.",
+            help="Skip pages that may be copies of the benchmark, which are pages with both a "
+            "question and one of its reference answers. The number of skipped pages is printed "
+            "at the end.",
         )
 
 
@@ -159,13 +160,14 @@ def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
     )
     yield _number(
         "--max-tokens",
-        help="Stop after N tokens (input and output), counted over all sessions of the run.",
+        help="Stop after N tokens of input and output. If the run is resumed, earlier tokens "
+        "count, too.",
     )
     yield _flag("--retry-failed", help="Repeat the steps that failed in an earlier session.")
     yield _flag(
         "--no-transcripts",
-        help="Do not store the prompt and reply of each call in the run's folder. Without "
-        "these transcripts, the run cannot be checked later.",
+        help="Do not store transcripts, which are the prompt and reply of each call, in the "
+        "run's folder. Without transcripts, the run cannot be checked later.",
     )
     words = "Estimate the calls, tokens and dollars of the run, without calling a model."
     yield _flag("--dry-run", help=words)

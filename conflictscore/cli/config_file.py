@@ -84,7 +84,8 @@ def with_config_file(group: click.Group) -> None:
                 is_eager=True,
                 expose_value=False,
                 callback=_load,
-                help=f"TOML file of settings; its keys are option names. Default: {default}",
+                help="A TOML file with settings. Its keys are the names of options without dashes. "
+                f"Default: {default}",
             )
         )
 

@@ -48,36 +48,37 @@ Examples:
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Draw N claims from each file by --seed, half of them with a conflict. If a file "
-    "has fewer claims of one kind, all of that kind are used.",
+    help="Draw N claims from each file, half of them with a conflict. --seed decides which "
+    "claims are drawn. If a file has too few claims of one kind, all of that kind are used.",
 )
 @click.option(
     "--paper-counts",
     is_flag=True,
-    help="From each source of ConflictBench, draw as many claims with and without a "
-    "conflict as the paper (Table 1), by --seed. If a source has fewer claims of one "
-    "kind, all of that kind are used.",
+    help="Draw the numbers of claims that the paper's Table 1 gives for each source of "
+    "ConflictBench, with a conflict and without. --seed decides which claims are drawn. If a "
+    "source has too few claims of one kind, all of that kind are used.",
 )
 @click.option(
     "--write-claims",
     metavar="SPEC",
-    help="Model that writes each claim from its question and answer, as GPT-4 does "
-    "in the paper. Default: a fixed template. For ConflictBench's sources only.",
+    help="The model that writes each claim from a question and its answer, as GPT-4 does in the "
+    "paper. This works only with the sources of ConflictBench. Default: a fixed template writes "
+    "the claims.",
 )
 @seed_option("Seed for drawing the sample, and for random choices in building ConflictBench.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the labeler's verdicts and people's labels to FILE as JSON lines, one pair "
-    "of claim and document per line.",
+    help="Write the labeler's verdicts and the annotators' labels to FILE as JSON lines. Each "
+    "line is a pair of a claim and a document.",
 )
 @click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Draw a reliability diagram to FILE (.svg or .png): how often labels are right at "
-    "each probability that the labeler gave them.",
+    help="Draw a reliability diagram to FILE (.svg or .png). It shows how often labels are right "
+    "at each probability that the labeler gives.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")

@@ -47,13 +47,14 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--answers",
     required=True,
     type=_FILE,
-    help="Answers that people judged: NatConfQA's human_judgments.jsonl, TruthfulQA's"
-    " judge_truth.jsonl or judge_info.jsonl, or WikiContradict's human_eval.jsonl.",
+    help="The file of answers that people judged: NatConfQA's human_judgments.jsonl, "
+    "TruthfulQA's judge_truth.jsonl or judge_info.jsonl, or WikiContradict's human_eval.jsonl.",
 )
 @click.option(
     "--references",
     type=_FILE,
-    help="The questions: NatConfQA's questions.jsonl or TruthfulQA.csv. WikiContradict needs none.",
+    help="The file of questions: NatConfQA's questions.jsonl, or TruthfulQA.csv. WikiContradict "
+    "needs none. WikiContradict needs none.",
 )
 @click.option(
     "--sample",
@@ -65,7 +66,7 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
 )
 @seed_option()
 @with_judge_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the output as one JSON object.")
 def judge_check(
     benchmark: str,
     answers: str,

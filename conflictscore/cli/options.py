@@ -208,15 +208,15 @@ _search_options = [
     click.option(
         "--read-pages",
         is_flag=True,
-        help="Read the whole page behind each result, or its snippet if the page cannot be "
-        "read (extra [fetch]).",
+        help="Read the whole web page behind each search result (extra [fetch]). If a page "
+        "cannot be read, the result's snippet is used.",
     ),
 ]
 _reasoning_effort = click.option(
     "--reasoning-effort",
     type=click.Choice(["low", "medium", "high"]),
-    help="How much a model reasons before it replies. The command fails if no model of the run "
-    "has this setting. Default: the provider's.",
+    help="How much a model reasons before it replies. If no model of the run accepts this "
+    "setting, the command fails. Default: the provider's.",
 )
 _endpoint_options = [
     click.option(
@@ -244,8 +244,8 @@ _model_options = [
     click.option(
         "--judge",
         metavar="SPEC",
-        help="Model that splits answers into claims and labels the evidence, named as in "
-        "--model. Default: the answering model.",
+        help="The model that splits answers into claims and labels the documents, named as in "
+        "--model. Default: the model that answers.",
     ),
     _setting("labeler"),
     *_prompt_options,
@@ -254,8 +254,8 @@ _context_window = click.option(
     "--context-window",
     type=click.IntRange(min=1024),
     metavar="TOKENS",
-    help="Context window in tokens, which prompt and reply share. Default: the "
-    "model's, or 8192 if unknown.",
+    help="The model's context window in tokens; a prompt and its reply must fit into it "
+    "together. Default: the size that is known for the model, or 8192.",
 )
 _max_calls = click.option(
     "--max-calls",
@@ -329,6 +329,7 @@ def with_passage_tokens(command: Any, *, tokens: int = 512) -> Any:
         default=tokens,
         show_default=True,
         metavar="N",
-        help="Cut each longer document to its best passage of N tokens; 0 leaves it whole.",
+        help="Cut each document that is longer than N tokens to its best passage of N tokens. "
+        "With 0, documents are not cut.",
     )
     return _added(_DOCUMENTS, length)(command)

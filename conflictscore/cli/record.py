@@ -26,8 +26,8 @@ Examples:
     required=True,
     metavar="FILE",
     help='File of questions: .txt (one per line), .csv (with a "question" column) or .jsonl '
-    '(with a "question" or "query" field). A file of `ask --log` works too; the further '
-    "searches of its runs are then recorded as well.",
+    '(with a "question" or "query" field). A file that `ask --log` wrote works, too. Searches '
+    "that its runs made after the first one are then also recorded.",
 )
 @click.option("--out", required=True, metavar="FILE", help="The recording to write, or to resume.")
 @with_search_options

@@ -82,14 +82,16 @@ with_compare = click.option(
 @_output(
     "--out",
     "The page to write or, with --json, the JSON file. Default: report.html in the folder of the "
-    "first RUN, or next to the first RUN if that is a file; with --json, JSON is printed.",
+    "first RUN or, if the first RUN is a file, next to it. With --json, the default is to print "
+    "the JSON.",
 )
 @with_compare
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print (or write to --out) the studies of several runs as a JSON list instead of a page.",
+    help="Print the studies of several runs as a JSON list, or write the list to --out, instead "
+    "of writing a page.",
 )
 def report(
     runs: tuple[Path, ...],
@@ -97,13 +99,14 @@ def report(
     compare: list[_Pair],
     as_json: bool,
 ) -> None:
-    """Write one HTML page about RUNs, with their figures, and every flip with its evidence.
+    """Write one HTML page with the figures of RUNs, and every flip with its evidence.
 
     A RUN is the folder of a benchmark run, a file written by `--log`, or a `--runs-file` of
     `serve`. A flip is an answer that the loop changed. The page works without a network.
 
     Several runs of the same benchmark and form make a study. The runs may differ in seed, model,
-    judge or recording. The page shows a study pooled by question, and run by run.
+    judge or recording. For a study, the page shows the figures of all runs pooled by question, and
+    the figures of each run.
     """
     from conflictscore.benchmarks.harness.report.page.render import write_report
     from conflictscore.benchmarks.harness.report.study import questions_apart, study_groups
@@ -130,7 +133,7 @@ def report(
 
 @click.command(epilog=_EXPORT_EXAMPLES, short_help="Export answers or figures as tables.")
 @_runs
-@_output("--to", "Write one row for each question and method: .csv or .jsonl.")
+@_output("--to", "Write one row for each question and method to FILE (.csv or .jsonl).")
 @_output(
     "--figures",
     "Write all tables of figures, as .csv with one row per cell of a table, or as .tex for LaTeX "

@@ -79,16 +79,17 @@ Examples:
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many rows to score at the same time. Default: 16, or 1 with a local model. On "
-    "Ray, the number applies to each worker (default: 4, or 1 with a local model).",
+    help="How many rows to score at the same time. Default: 16, or 1 with a local model. With "
+    "--engine ray, the number applies to each worker, and the default is 4, or 1 with a local "
+    "model.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Score rows in this process or on a Ray cluster (extra [ray]): the cluster at "
-    "RAY_ADDRESS, or one that is started on this machine.",
+    help="Where rows are scored. local: in this process. ray: on the Ray cluster at RAY_ADDRESS "
+    "or, if this variable is not set, on a cluster that is started on this machine (extra [ray]).",
 )
 @click.option(
     "--workers",
@@ -99,14 +100,14 @@ Examples:
 @click.option(
     "--retry-failed",
     is_flag=True,
-    help="Score again the rows that failed or have a pair without a verdict.",
+    help="Score again the rows that failed, and the rows with a pair that has no label.",
 )
 @click.option(
     "--fail-over",
     type=click.FloatRange(min=0, max=1),
     metavar="X",
-    help="Exit with code 1 if the CS-R of any row is above X (0 to 1), or if a row could not "
-    "be checked. The claims at fault are printed with their documents.",
+    help="Exit with code 1 if the CS-R of any row is above X (from 0 to 1), or if a row could "
+    "not be checked. The claims that caused this are printed with their documents.",
 )
 @with_evidence_options
 @with_trust_option

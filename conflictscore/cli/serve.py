@@ -44,7 +44,7 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="File with the bearer keys of callers, one per line: KEY, NAME KEY or NAME "
+            help="A file with the bearer keys of callers, one per line:  KEY, NAME KEY or NAME "
             f"sha256:HEX. Without a file, set the variable {_KEYS} to keys separated by commas.",
         ),
         click.option(
@@ -147,28 +147,29 @@ Then, with any OpenAI client:
     type=click.Choice(["correct", "annotate"]),
     default="correct",
     show_default=True,
-    help="correct: correct the answer where sources disagree. annotate: keep the "
-    "answer and add a note about the disagreement.",
+    help="What happens to a disputed answer. correct: the disputed passages are corrected. "
+    "annotate: the answer stays unchanged, and a note about the disagreement is added.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="The reply if an answer could not be checked. pass_through: the answer alone. "
-    "annotate: the answer with a note. refuse: an error, as with the option --require partly.",
+    help="What is sent if an answer could not be checked. pass_through: the answer alone. "
+    "annotate: the answer with a note. refuse: an error, as with --require partly.",
 )
 @click.option(
     "--require",
     type=click.Choice(["fully", "partly"]),
-    help="How much of an answer must be checked before it is sent. If less was "
-    "checked, or the check failed, the reply is HTTP 503. Greetings and tool "
-    "calls are always sent.",
+    help="How thoroughly an answer must be checked to be sent. If it was checked less "
+    "thoroughly, or the check failed, the reply is HTTP 503. Greetings and tool calls are always "
+    "sent.",
 )
 @click.option(
     "--refusal",
     metavar="TEXT",
-    help="Text to send in place of a refused answer, instead of HTTP 503.",
+    help="A text that is sent if --require refuses an answer. Default: no text is sent, and the "
+    "reply is HTTP 503.",
 )
 @click.option(
     "--first-answer",
@@ -198,9 +199,8 @@ Then, with any OpenAI client:
     default=32,
     show_default=True,
     metavar="N",
-    help="How many requests are served at the same time. The same number of requests can wait; "
-    "further requests get HTTP 429. If there are several keys, each can use at most half of these "
-    "slots.",
+    help="Serve at most N requests at the same time. Up to N more requests wait, and all others "
+    "get HTTP 429. If there are several keys, each key can use at most half of these slots.",
 )
 @click.option(
     "--timeout",
@@ -221,8 +221,10 @@ Then, with any OpenAI client:
     "--store",
     metavar="URL",
     envvar=STORE,
-    help="PostgreSQL database (postgresql://…) that stores runs, verdicts and replies instead "
-    "of files. Services that name the same database share its content (extra [postgres]).",
+    help="A PostgreSQL database (postgresql://…) in which runs, reviews, verdicts and replies "
+    "are stored. Default: runs and reviews are stored as --runs-file says, verdicts and replies "
+    "in files on this machine. Several services can use the same database, and then share its "
+    "contents (extra [postgres]).",
 )
 @with_search_options
 @with_run_settings

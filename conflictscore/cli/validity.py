@@ -61,7 +61,7 @@ def validity(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Compare the score with people's judgements.
+    """Compare the scores of answers with people's judgements of these answers.
 
     The score and human annotators judge the same answers. Each sentence of an answer counts as a
     claim and is labelled against each document; no model splits answers. For each prompt, the

@@ -63,11 +63,12 @@ class LabelerKind:
 
 LABELERS: Mapping[str, LabelerKind] = {
     "json": LabelerKind(
-        "snippet, reasoning and label for each pair, as in the paper",
+        "one call per pair returns a quotation, the reasoning and the label, as in the paper",
         "json_judge:JsonJudge",
     ),
     "choice": LabelerKind(
-        "one letter with its probability for each pair; several times cheaper",
+        "one call per pair returns one letter with its probability, which is several times "
+        "cheaper than json",
         "choice_judge:ChoiceJudge",
     ),
     "nli": LabelerKind(
@@ -78,14 +79,14 @@ LABELERS: Mapping[str, LabelerKind] = {
         options={"model": str},
     ),
     "cascade": LabelerKind(
-        "nli decides the easy pairs, and the model judges the rest (a local model like "
-        "choice, other models like json)",
+        "nli labels the easy pairs, and the model judges the rest (a local model like choice, "
+        "other models like json)",
         "cascade:open_cascade",
         needs="judge",
         options={"model": str, "certain": _share},
     ),
     "per-document": LabelerKind(
-        "up to 26 claims and one document per call",
+        "one call labels up to 26 claims against one document",
         "batch_judge:BatchJudge",
     ),
 }

@@ -14,7 +14,7 @@ ENTRY = Entry(
     name="conflicts",
     summary="whether an answer handles each type of conflict as it should, with citations"
     ' ("DRAGged into Conflicts")',
-    data="conflicts.jsonl, github.com/google-research-datasets/rag_conflicts",
+    data="conflicts.jsonl from github.com/google-research-datasets/rag_conflicts",
     forms=("free-form",),
     searches=False,
     open=lazily("conflicts.benchmark:conflicts"),

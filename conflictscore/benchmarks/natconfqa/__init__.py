@@ -13,8 +13,9 @@ ENTRY = Entry(
     judged_by="conflicts recall",
     methods=(*COMMON_METHODS, *OPEN_METHODS),
     flags={
-        "error_types": "If an answer does not report every conflict, also name the paper's type of"
-        " error, either by rule or with one more call."
+        "error_types": "If an answer does not report every conflict, also name its type of "
+        "error, as defined in NatConfQA's paper. Some types are found by a rule, the others with "
+        "one more call per answer."
     },
     docs="docs/findings/natconfqa.md",
     examples=(

@@ -5,9 +5,9 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="ramdocs",
-    summary="questions with ambiguous names, where some documents misinform; an answer must"
-    " contain all correct answers and no wrong ones",
-    data="RAMDocs_test.jsonl, github.com/HanNight/RAMDocs",
+    summary="questions with ambiguous names, for which some documents misinform; a reply must "
+    "contain all correct answers and no wrong one",
+    data="RAMDocs_test.jsonl from github.com/HanNight/RAMDocs",
     forms=("free-form",),
     searches=False,
     open=lazily("ramdocs.benchmark:ramdocs"),

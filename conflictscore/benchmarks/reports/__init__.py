@@ -8,10 +8,10 @@ from conflictscore.benchmarks.entry import Entry, lazily
 
 ENTRY = Entry(
     name="reports",
-    summary="how much of a three-paragraph report its documents dispute (paper, section 5);"
-    " use it with sets on controversial topics",
-    data="conflicts.jsonl of CONFLICTS, claims with labelled documents (*_groups.jsonl) or"
-    " conflictingqa:FILE as it is published",
+    summary="how much of a report of three paragraphs is disputed by its documents (paper, "
+    "section 5); use it with data on controversial topics",
+    data="conflicts.jsonl of CONFLICTS, a file of claims with labelled documents "
+    "(*_groups.jsonl), or conflictingqa:FILE with the published file of ConflictingQA",
     forms=("free-form",),
     searches=False,
     open=lazily("reports.benchmark:reports"),

@@ -4,9 +4,9 @@ from conflictscore.benchmarks.entry import Entry, lazily
 
 ENTRY = Entry(
     name="truthfulqa",
-    summary="questions that people answer with common misconceptions (paper, section 6)",
-    data="TruthfulQA.csv of January 2025, github.com/sylinrl/TruthfulQA (its first version"
-    " supports only free form); mc_task.json for mc1 and mc2",
+    summary="questions that many people answer with a common misconception (paper, section 6)",
+    data="TruthfulQA.csv of January 2025 from github.com/sylinrl/TruthfulQA (earlier versions of "
+    "this file support only free form), or mc_task.json for mc1 and mc2",
     forms=("multiple-choice", "mc1", "mc2", "free-form"),
     searches=True,
     open=lazily("truthfulqa.benchmark:truthfulqa"),

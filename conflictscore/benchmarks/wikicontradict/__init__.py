@@ -6,7 +6,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 ENTRY = Entry(
     name="wikicontradict",
     summary="whether an answer presents both views when two Wikipedia passages disagree",
-    data="questions.jsonl, the flat file of WikiContradict",
+    data="questions.jsonl, the file of WikiContradict with one question per line",
     forms=("free-form",),
     searches=False,
     open=lazily("wikicontradict.benchmark:wikicontradict"),
