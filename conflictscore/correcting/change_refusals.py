@@ -108,6 +108,9 @@ class _Case:
         return claim.claim.text not in {each.claim.text for each in self.old}
 
 
+_NOT_BETTER = "the documents do not support the new text better than the old text"
+
+
 def _refusal_of_whole(case: _Case) -> str | None:
     """Return why a whole new answer, made without second looks, is refused; None if accepted."""
     # without a look, nothing says which statement won, so only the balances of the claims count
@@ -116,7 +119,7 @@ def _refusal_of_whole(case: _Case) -> str | None:
         return _FEWER_LABELS
     if not better_evidence(before, after):
         balances_shown = f"{_shown(before)} before, {_shown(after)} after"
-        return f"the evidence of the change is not better ({balances_shown})"
+        return f"{_NOT_BETTER} ({balances_shown})"
     if case.change.action is not RevisionAction.REPLACE:
         return None  # any other action retracts what the answer stated, and states nothing new
     if not case.new:

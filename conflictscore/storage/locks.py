@@ -49,8 +49,8 @@ def lock_folder(folder: Path, *, otherwise: str) -> AbstractContextManager[objec
         folder_lock = lock(folder / LOCK_FILE)
     except TimeoutError:
         raise InputError(
-            f"{folder}: cannot be locked; is another command working on this run? Wait for it"
-            f" to end, or give another {otherwise}"
+            f"{folder}: cannot be locked; is another command working on this run? Wait until"
+            f" that command ends, or give another {otherwise}"
         ) from None
     close_to_others(folder)
     return folder_lock

@@ -211,7 +211,8 @@ def test_labels_are_counted_as_the_labeler_makes_them(server: OpenAIServer, tmp_
     said = " ".join(shown.stdout.split())
     assert "unknown (no price for scripted)" in said
     assert (
-        "it takes 2,424 questions to show this gain of +1.0, and this run's 4 would show it" in said
+        "To show this gain of +1.0, a run needs 2,424 questions. The 4 questions of this run"
+        in said
     )
     assert "3 runs cost at most 3 times as much" in said
     assert not server.requests

@@ -17,7 +17,7 @@ from conflictscore.records import (
 from tests.nodes.steps import attempt, claim_with, revision, running, scored, setting
 
 OLD, NEW = "It was lit in 1871.", "It was lit in 1874."
-NOT_BETTER = "the evidence of the change is not better"
+NOT_BETTER = "the documents do not support the new text better than the old text"
 
 
 async def guarded(

@@ -92,7 +92,7 @@ def _detection(figures: DetectionFigures, sets: tuple[SetFigures, ...]) -> Card:
             below.append(("  paper", *map(percent, (*shares, paper.accuracy_no_conflict))))
         faint.update(range(len(rows), len(rows) + len(below)))
         rows += below
-    note = "intervals: Wilson, or bootstrap over claims for F1; none: the figure is undefined"
+    note = "intervals: Wilson's; for F1, bootstrap over claims; none: the figure is undefined"
     note = "\n".join((note, *beaten))
     if papers:
         note += "\npaper: ACL submission, Table 2, GPT-4.1; claims with and without conflict: "

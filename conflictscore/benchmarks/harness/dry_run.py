@@ -394,7 +394,7 @@ def _rate_note(rate: _ChangeRate, questions: int) -> str:
     needed = questions_needed(rate.share, rate.gain)
     effort = "more than ten million" if needed is None else f"{needed:,}"
     return (
-        f"{note}; it takes {effort} questions to show this"
-        f" gain of {points(rate.gain)}, and this run's {questions:,} would show it with a"
-        f" probability of {percent(mcnemar_power(questions, rate.share, rate.gain))} %"
+        f"{note}. To show this gain of {points(rate.gain)}, a run needs {effort} questions. The"
+        f" {questions:,} questions of this run would show it with a probability of"
+        f" {percent(mcnemar_power(questions, rate.share, rate.gain))} %."
     )

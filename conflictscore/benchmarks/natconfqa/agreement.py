@@ -202,9 +202,10 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
             for measure, row in figures.measures.items()
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
-        "left out: undefined for the answer, or not decided by the judge or the annotators\n"
-        "bias: judge minus people, in points; aware: the effect of the conflict-aware prompt, in"
-        " points",
+        "left out: decisions that are undefined for the answer, or that the judge or the"
+        " annotators did not make\n"
+        "bias: the judge's figure minus that of people, in points; aware: the effect of the"
+        " conflict-aware prompt, in points",
         after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),
     )
 

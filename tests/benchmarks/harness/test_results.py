@@ -59,7 +59,7 @@ class TestLoop:
 
     @pytest.mark.parametrize(
         ("after", "note"),
-        [(SPLIT, "the evidence of the change is not better"), (None, "no score")],
+        [(SPLIT, "not support the new text better than the old text"), (None, "no score")],
     )
     def test_a_flip_without_better_support_is_refused_and_logged(
         self, after: ConflictReport | None, note: str

@@ -54,11 +54,14 @@ _LOOP_METHODS = {
 }
 _CONTROLS = {
     "resample": MethodEntry(
-        "like rag, but repeats the prompt if a claim is disputed: the effect of asking twice",
+        "like rag, but sends the prompt again if a claim is disputed; shows the effect of asking"
+        " twice",
         ".controls",
     ),
     "placebo": MethodEntry(
-        "like regenerated-rag, but without evidence: the effect of its prompt alone", ".controls"
+        "like regenerated-rag, but without evidence in the prompt; shows the effect of the prompt"
+        " alone",
+        ".controls",
     ),
 }
 _OURS = {
@@ -67,9 +70,12 @@ _OURS = {
     "pipeline": MethodEntry(
         "names the type of the conflict, then answers accordingly", ".conflict_aware"
     ),
-    "taxonomy-aware": MethodEntry("names the type and answers in one call", ".conflict_aware"),
+    "taxonomy-aware": MethodEntry(
+        "names the type of the conflict and answers in one call", ".conflict_aware"
+    ),
     "oracle": MethodEntry(
-        "answers with the annotated type: an upper bound for pipeline and taxonomy-aware",
+        "answers according to the type that annotators assigned; an upper bound for pipeline and"
+        " taxonomy-aware",
         ".conflict_aware",
     ),
     "no-documents": MethodEntry("answers the question without documents", _WIKI),
@@ -80,19 +86,19 @@ _OURS = {
     "agreeing-pair": MethodEntry("like control-rag, but with two documents that agree", _WIKI),
     "asked-agreeing": MethodEntry("says whether two agreeing documents conflict", _WIKI),
     "revised-rag": MethodEntry(
-        "like rag, but corrects disputed passages in place, checked by a guard (ours)",
+        "like rag, but corrects disputed passages in place, if a guard accepts the change (ours)",
         ".loop",
     ),
     "madam-rag": MethodEntry(
-        "a debate of readers, one per document, with a summary (MADAM-RAG)",
+        "lets readers, one per document, debate the answer, and summarises the debate (MADAM-RAG)",
         ".debate",
     ),
     "balanced": MethodEntry(
         "writes a careful report that covers all sides (the paper's method)", _REPORTS
     ),
     "super-balanced": MethodEntry(
-        "writes a report with explicit rules: hedge, attribute, name every view"
-        " (the paper's method)",
+        "writes a report; the prompt has rules: hedge, attribute, name every view (the paper's"
+        " method)",
         _REPORTS,
     ),
 }

@@ -98,7 +98,7 @@ def _by_chance(pair: Paired, differing: int, *, is_significant: bool) -> str:
     """Say whether chance alone could explain the difference."""
     if differing < NEEDED_PAIRS:
         few = counted(differing, "question")
-        return f"Only {few} changed. If fewer than {NEEDED_PAIRS} change, p says little."
+        return f"Only {few} changed. If fewer than {NEEDED_PAIRS} questions change, p says little."
     if is_significant:
         return "Such a difference would seldom arise by chance."
     if pair.p_value is not None and pair.p_value < ALPHA:
@@ -121,12 +121,12 @@ def _needed(pair: Paired, paper_difference: float | None, *, is_graded: bool) ->
         f"{points(gain)} points in {n:,} questions" for gain, n in counts_by_gain if n is not None
     ]
     if sizes:
-        yield f"At this rate of change, 80 % of runs would show a gain of {' or of '.join(sizes)}."
+        yield f"If answers change this often, 80 % of runs show a gain of {' or of '.join(sizes)}."
 
 
 def _bounds(difference: Interval) -> str:
     if difference.low is None or difference.high is None:
-        return "no interval: all questions differ by the same amount"
+        return "no interval, because the difference is the same on every question"
     bounds = span(points(difference.low), points(difference.high))
     return f"95 % interval {bounds}" + (", which contains 0" if _holds(difference, 0) else "")
 

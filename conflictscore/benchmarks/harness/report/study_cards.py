@@ -150,8 +150,8 @@ def _not_shown(study: Study) -> Iterator[tuple[str, str]]:
                 f"{pair.method} against {pair.against} by {one_line(pair.measure)}:"
                 f" a study needs about {counted(pair.needed, 'question')}, each in"
                 f" {counted(len(pair.runs), 'run')}, to show a difference of"
-                f" {points(pair.difference.value)} points (power 80 %); this one has"
-                f" {pair.difference.n:,}.",
+                f" {points(pair.difference.value)} points (power 80 %). This study has"
+                f" {counted(pair.difference.n, 'question')}.",
             )
 
 

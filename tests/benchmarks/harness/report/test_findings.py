@@ -32,7 +32,7 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
     [
         (
             paired(5, 0, p=0.0625, bounds=(0.01, 0.1)),
-            "Only 5 questions changed. If fewer than 6 change, p says little",
+            "Only 5 questions changed. If fewer than 6 questions change, p says little",
         ),
         (CLEAR, "+10.0 points on 100 questions (95 % interval +5.0 to +16.0), p = 0.002. Such"),
         (CLEAR, "Such a difference would seldom arise by chance."),
@@ -43,12 +43,12 @@ def test_the_fewest_pairs_that_can_tell_are_what_the_test_itself_says() -> None:
         (paired(0, 0, p=None, n=0), "No question was judged"),
         (
             paired(1, 0, p=1.0, n=1),
-            "on 1 question (no interval: all questions differ by the same amount)",
+            "on 1 question (no interval, because the difference is the same on every question)",
         ),
         (ADJUSTED, "p = 0.039 (0.078 after Holm's adjustment). With this many tests"),
         (graded_pair(9, 3, p=0.021), "Such a difference would seldom arise by chance."),
         (graded_pair(0, 0, p=1.0), "has the same conflicts f1 as rag on every question"),
-        (graded_pair(9, 7, p=0.4), "80 % of runs would show a gain of +5.0 points in "),
+        (graded_pair(9, 7, p=0.4), "80 % of runs show a gain of +5.0 points in "),
     ],
 )
 def test_a_comparison_is_worth_what_its_test_says(pair: Paired, words: str) -> None:
