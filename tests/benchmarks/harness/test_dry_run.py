@@ -140,4 +140,5 @@ def test_a_gain_that_no_number_of_questions_shows_is_not_said_to_need_none() -> 
     )
     card = power_card(lamps(1), [so_far])
     assert card is not None
-    assert "this run so far: 80.0 % of answers change; it takes more than ten million" in card.note
+    assert "this run so far: 80.0 % of answers change. To show this gain" in card.note
+    assert "a run needs more than ten million questions" in card.note
