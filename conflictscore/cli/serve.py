@@ -147,15 +147,15 @@ Then, with any OpenAI client:
     type=click.Choice(["correct", "annotate"]),
     default="correct",
     show_default=True,
-    help="What happens to a disputed answer. correct: the disputed passages are corrected. "
-    "annotate: the answer stays unchanged, and a note about the disagreement is added.",
+    help="How a disputed answer is sent. correct: with its disputed passages corrected. "
+    "annotate: unchanged, followed by a note about the disagreement.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["pass_through", "annotate", "refuse"]),
     default="pass_through",
     show_default=True,
-    help="What is sent if an answer could not be checked. pass_through: the answer alone. "
+    help="Which reply is sent if an answer could not be checked. pass_through: the answer alone. "
     "annotate: the answer with a note. refuse: an error, as with --require partly.",
 )
 @click.option(
