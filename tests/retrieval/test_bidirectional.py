@@ -18,6 +18,8 @@ LINES = {
     "amount and share": ("רנ $1,250.75 - 50% רוא", "אור 50% - $1,250.75 נר"),
     "letters and digits": ("רנ 3G רוא", "אור 3G נר"),
     "end of a sentence": (".Alpha רוא", "אור Alpha."),
+    "end of an English sentence": ("A word is םולש or רוא.", "A word is שלום or אור."),
+    "quotation marks": ("»רוא« :נר", "רנ: «אור»"),
     "word in an English line": (
         "The first word of this line is רוא and no other.",
         "The first word of this line is אור and no other.",

@@ -6,7 +6,7 @@ Unicode's bidirectional algorithm, which says how a text is laid out.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 _FROM_RIGHT = re.compile("[\u0590-\u07bf\u0860-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -15,8 +15,13 @@ _CLEAR = 0.75
 """Minimum share of right-to-left letters, or of others, that decides the direction of a line. Other
 lines have the direction of their page. The limit was chosen by hand."""
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_CLOSING = {closing: opening for opening, closing in _BRACKETS.items()}
-_EITHER_BRACKET = {*_BRACKETS, *_CLOSING}
+_QUOTATION_MARKS = {"«": "»", "‹": "›"}
+"""Quotation marks that are mirrored like brackets in a right-to-left line.
+
+In other lines, languages differ in which of them opens a quotation."""
+_EITHER_BRACKET = {*_BRACKETS, *_BRACKETS.values()}
+_ALEFS = "اأإآٱ"
+_STOPS = {".", "!", "?", "؟", "۔"}
 _KINDS = {
     **dict.fromkeys(("R", "AL"), "R"),
     **dict.fromkeys(("EN", "AN"), "N"),
@@ -40,6 +45,32 @@ def unit(text: str) -> Unit:
     return Unit(text, "W" if is_space else _KINDS.get(unicodedata.bidirectional(text[0]), "W"))
 
 
+def is_vowel_sign(character: str) -> bool:
+    """Whether a character is a vowel sign or another mark of a letter."""
+    return unicodedata.category(character) == "Mn"
+
+
+def ordered_by_place(characters: str, lefts: Sequence[float]) -> str:
+    """Return the characters of a sign in the order of their places, from the right.
+
+    The order is from the left if a vowel sign would otherwise be the first.
+    """
+    ordered = [character for _, character in sorted(zip(lefts, characters, strict=True))]
+    return "".join(
+        ordered if is_vowel_sign(ordered[-1]) and not is_vowel_sign(ordered[0]) else ordered[::-1]
+    )
+
+
+def with_signs_after(text: str) -> str:
+    """Return the characters of a sign in reading order: a letter before its signs."""
+    letters = [character for character in text if not is_vowel_sign(character)]
+    if len(letters) == 1:
+        marks = sorted(filter(is_vowel_sign, text), key=unicodedata.combining)
+        return "".join([*letters, *marks])
+    # in the ligature of lam and alef, lam is first
+    return text[::-1] if len(text) == 2 and text[1] == "\u0644" and text[0] in _ALEFS else text
+
+
 def has_right_to_left(text: str) -> bool:
     """Whether a text contains a right-to-left letter."""
     return not text.isascii() and _FROM_RIGHT.search(text) is not None
@@ -61,14 +92,33 @@ def in_reading_order(units: Sequence[Unit], *, page_from_right: bool) -> str:
     text = "".join(each.text for each in units)
     if not has_right_to_left(text):
         return _with_brackets(text)
-    share = len(_FROM_RIGHT.findall(text)) / sum(map(_is_letter, text))
-    last_letter = next(filter(_is_letter, reversed(text)))
-    is_from_right = share >= _CLEAR
-    if page_from_right:
-        is_from_right = share > 1 - _CLEAR or has_right_to_left(last_letter)
+    is_from_right = _is_from_right(units, page_from_right=page_from_right)
     if any(unicodedata.bidirectional(character) == "AL" for character in text):
         units = [_as_after_arabic(each) for each in units]
-    return _with_brackets("".join(_from_right(units) if is_from_right else _from_left(units)))
+    if is_from_right:
+        quoted = _with_brackets("".join(_from_right(units)), _QUOTATION_MARKS)
+        return _with_brackets(quoted)
+    return _with_brackets("".join(_from_left(units)))
+
+
+def _is_from_right(units: Sequence[Unit], *, page_from_right: bool) -> bool:
+    """Whether a line is read from the right; see :func:`in_reading_order`.
+
+    If the letters do not decide, a full stop at one of the line's ends does. Vowel signs are not
+    counted.
+    """
+    letters = [each.text[0] for each in units if _is_letter(each.text[0])]
+    from_right = [has_right_to_left(letter) for letter in letters]
+    if not letters:
+        return page_from_right
+    share = sum(from_right) / len(letters)
+    if share >= _CLEAR:
+        return True
+    is_mixed = share > 1 - _CLEAR
+    stops_left, stops_right = units[0].text in _STOPS, units[-1].text in _STOPS
+    if stops_left != stops_right and (is_mixed or page_from_right):
+        return stops_left
+    return page_from_right and (is_mixed or from_right[-1])
 
 
 def _as_after_arabic(each: Unit) -> Unit:
@@ -163,15 +213,16 @@ def _from_left(units: Sequence[Unit]) -> Iterator[str]:
         place = end
 
 
-def _with_brackets(text: str) -> str:
-    """Return a text whose brackets open and close as their places demand.
+def _with_brackets(text: str, pairs: Mapping[str, str] = _BRACKETS) -> str:
+    """Return a text whose brackets, or other pairs, open and close as their places demand.
 
     Files differ in whether they store a bracket as it looks, or as it is read.
     """
     characters = list(text)
-    is_open = dict.fromkeys(_BRACKETS, False)
+    is_open = dict.fromkeys(pairs, False)
+    openings = {closing: opening for opening, closing in pairs.items()}
     for place, character in enumerate(characters):
-        opening = character if character in _BRACKETS else _CLOSING.get(character)
+        opening = character if character in pairs else openings.get(character)
         if opening is None:
             continue
         before = text[place - 1 : place].strip() if place else ""
@@ -180,5 +231,5 @@ def _with_brackets(text: str) -> str:
             continue
         opens = not is_open[opening] if bool(before) == bool(after) else not before
         is_open[opening] = opens
-        characters[place] = opening if opens else _BRACKETS[opening]
+        characters[place] = opening if opens else pairs[opening]
     return "".join(characters)

@@ -183,7 +183,7 @@ def _page_lines(
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)
     doubtful = sight.doubtful(runs_of_pages.owners(number))
-    page_runs = [*runs_of_pages.of_page(number, doubtful, walls)]
+    page_runs = [*runs_of_pages.of_page(number, doubtful, walls, objects.text_areas)]
     if tables:
         # lines in drawings and frames do not divide text, so runs divided there are joined again
         page_lines = [*lines(page_runs, walls)]

@@ -175,6 +175,10 @@ class PageObjects:
     def _may_cover(self, each: int, kind: int) -> bool:
         return kind == _IMAGE or (kind == _PATH and self._is_filled(each))
 
+    def text_areas(self) -> list[tuple[int, Area]]:
+        """Return the texts with their areas, in the order in which they are painted."""
+        return [(text, area) for text in self.texts if (area := self._area(text))]
+
     def _area(self, each: int) -> Area | None:
         return Area(*self._floats) if self._calls.bounds(each, *self._places) else None
 

@@ -23,6 +23,7 @@ from conflictscore.retrieval.reading.pdf_positions import (
     is_inside,
 )
 from conflictscore.retrieval.reading.pdf_right_to_left import LinesFromRight, PlacedLine
+from conflictscore.retrieval.reading.pdf_silent import TextAreas
 
 _WORD = re.compile(r"\S+")
 _USUAL, _WIDER, _LEARNT = 0.45, 1.15, 0.1
@@ -136,12 +137,14 @@ class Runs:
         owners = self._owners[slice(*self._page_pieces[page : page + 2])]
         return {*owners[:1].tolist(), *owners[1:][owners[1:] != owners[:-1]].tolist()}
 
-    def of_page(self, page: int, doubtful: set[int], walls: Walls | None) -> Iterator[TextRun]:
+    def of_page(
+        self, page: int, doubtful: set[int], walls: Walls | None, text_areas: TextAreas
+    ) -> Iterator[TextRun]:
         """Yield the runs of a page.
 
         ``doubtful`` contains the objects whose text may be invisible. The text of each such object
         becomes a separate run. ``walls`` gives the vertical table lines at a height, which divide
-        the text.
+        the text, and ``text_areas`` the areas of the page's text objects.
         """
         uneven = self._uneven
         if doubtful:
@@ -149,7 +152,9 @@ class Runs:
             flags = [owner in doubtful for owner in self._owners[own].tolist()]
             uneven = uneven.union(self._positions.lines[own][flags].tolist())
         self._usual = _USUAL
-        from_right = self._lines_from_right(page) if self._glyphs.has_right_to_left else None
+        from_right = None
+        if self._glyphs.has_right_to_left:
+            from_right = self._lines_from_right(page, text_areas)
         for line in range(*self._page_lines[page : page + 2]):
             whole = self._wholes[line]
             if from_right and (group := from_right.groups.get(line)):
@@ -168,23 +173,23 @@ class Runs:
             else:
                 yield whole
 
-    def _lines_from_right(self, page: int) -> LinesFromRight:
-        """Return the lines of a page that have right-to-left letters.
-
-        Lines that are not horizontal are left out.
-        """
+    def _lines_from_right(self, page: int, text_areas: TextAreas) -> LinesFromRight:
+        """Return the lines of a page that have right-to-left letters."""
         own = range(*self._page_lines[page : page + 2])
         page_lines = [
             PlacedLine(
                 int(self._places[0, self._firsts[line]]),
                 int(self._places[1, self._firsts[line + 1] - 1]),
-                self._wholes[line].y,
-                is_level=_is_level(self._wholes[line]),
+                whole.y,
+                whole.slope,
+                whole.end - whole.x,
             )
-            for line in own
+            for line, whole in zip(own, self._wholes[own.start : own.stop], strict=True)
         ]
         start, end = self._glyphs.offsets[page : page + 2].tolist()
-        return LinesFromRight(self._glyphs, page_lines, own.start, self._crops[page], (start, end))
+        bounds = start, end
+        crop = self._crops[page]
+        return LinesFromRight(self._glyphs, page_lines, own.start, crop, bounds, text_areas)
 
     def _runs_from_right(
         self, group: range, lines: LinesFromRight, doubtful: set[int], walls: Walls | None
@@ -355,8 +360,3 @@ class Runs:
             return False
         gap = pieces.xs[number] - pieces.rights[number - 1]
         return SPACE * size < gap <= GAP * size or (overlaps and gap < -OVERLAP * size)
-
-
-def _is_level(line: TextRun) -> bool:
-    """Whether a line is horizontal, although letters with vowel signs may be higher than others."""
-    return abs(line.slope) < max(line.size, abs(line.end - line.x) / 4)
