@@ -55,10 +55,9 @@ def ordered_by_place(characters: str, lefts: Sequence[float]) -> str:
 
     The order is from the left if a vowel sign would otherwise be the first.
     """
-    ordered = [character for _, character in sorted(zip(lefts, characters, strict=True))]
-    return "".join(
-        ordered if is_vowel_sign(ordered[-1]) and not is_vowel_sign(ordered[0]) else ordered[::-1]
-    )
+    from_left = [character for _, character in sorted(zip(lefts, characters, strict=True))]
+    is_from_left = is_vowel_sign(from_left[-1]) and not is_vowel_sign(from_left[0])
+    return "".join(from_left if is_from_left else from_left[::-1])
 
 
 def with_signs_after(text: str) -> str:
@@ -96,8 +95,7 @@ def in_reading_order(units: Sequence[Unit], *, page_from_right: bool) -> str:
     if any(unicodedata.bidirectional(character) == "AL" for character in text):
         units = [_as_after_arabic(each) for each in units]
     if is_from_right:
-        quoted = _with_brackets("".join(_from_right(units)), _QUOTATION_MARKS)
-        return _with_brackets(quoted)
+        return _with_brackets(_with_brackets("".join(_from_right(units)), _QUOTATION_MARKS))
     return _with_brackets("".join(_from_left(units)))
 
 

@@ -68,5 +68,5 @@ def _last_mark(text: int) -> int:
 
 
 def _is_stacked(first: Box, second: Box) -> bool:
-    shared = min(first[2], second[2]) - max(first[0], second[0])
-    return shared > _STACKED * min(first[2] - first[0], second[2] - second[0]) > 0
+    overlap = min(first[2], second[2]) - max(first[0], second[0])
+    return overlap > _STACKED * min(first[2] - first[0], second[2] - second[0]) > 0
