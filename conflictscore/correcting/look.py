@@ -326,7 +326,9 @@ def _without_rival(look: SecondLook) -> SecondLook:
 def _explained(look: SecondLook) -> dict[str, object]:
     """Return the updated fields of a look that explains several things with the same name.
 
-    Nothing is updated if no document supports an answer about a different thing.
+    Nothing is updated if no document supports an answer about a different thing, or if no document
+    supports the claim. The guard would refuse an explanation with an answer that no document
+    supports.
     """
     things = _backed_things(look)
     if not things or not look.candidates[0].evidence.supports:

@@ -141,8 +141,9 @@ def holds_only_in_part(document: Document, rival: str, claim: str, question: str
     """Return whether a document states a rival's quantity only for other cases or a different time.
 
     "When it rains, the limit is 30 km/h" does not contradict "The limit is 50 km/h", and "In 1985,
-    the school had 90 pupils" does not contradict "The school has 240 pupils". A rival sentence with
-    a date is not examined.
+    the school had 90 pupils" does not contradict "The school has 240 pupils". A rival that states a
+    date is not examined, since that date itself would make its sentence look like one about the
+    past.
     """
     context = f"{claim} {question}"
     own_values = values_in(context)

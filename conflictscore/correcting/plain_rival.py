@@ -69,8 +69,10 @@ async def plain_rival_of(claim: ClaimEvidence, passage: str, looking: Looking) -
     """
     text = claim.claim.text
     is_refuted = claim.contradicts and not claim.supports and not claim.unlabelled
+    # a yes or no states no quantity itself
     if not is_refuted or opposite(passage, looking.question) is not None:
         return None
+    # another quantity may agree with "about 100 m", and a pronoun may stand for any subject
     if has_bound(text) or fold(next(iter(_WORD.findall(text)), "")) in _PRONOUNS:
         return None
     # all documents are searched, and long ones would block the event loop
@@ -194,7 +196,10 @@ def _is_counted(word: str, question: str) -> bool:
 
 
 def _may_be_rounded(own: StatedValue, new: StatedValue) -> bool:
-    """Return whether two values in different units may be the same value, rounded."""
+    """Return whether two values in different units may be the same value, rounded.
+
+    Rounding changes the digits. So values with the same digits, such as "50 g" and "50 mg", differ.
+    """
     if own.dimension != new.dimension or own.unit == new.unit or own.digits == new.digits:
         return False
     pairs = ((a, b) for a in own.readings for b in new.readings)

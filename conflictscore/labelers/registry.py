@@ -163,6 +163,7 @@ def default_judge(model: "LanguageModel", prompts: "PromptSet") -> "Labeler":
 
 def nli_is_installed() -> bool:
     """Return whether the packages for NLI models are installed (extras ``local`` and ``nli``)."""
+    # the packages are not imported, since importing them takes time
     return all(map(find_spec, _NLI_PACKAGES))
 
 

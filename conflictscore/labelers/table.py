@@ -144,7 +144,7 @@ class _TimeLimit:
                 for work in works:
                     start(work)
         except TimeoutError:
-            if not timeout.expired():
+            if not timeout.expired():  # the timeout of a call, not of this table
                 raise
         finally:
             # the labels of skipped pairs, which follow, must not change the limit
@@ -205,6 +205,7 @@ def overlap_scores(claims: Sequence[Claim], documents: Sequence[Document]) -> li
     spread = Counter(word for words in contents for word in words)
     rows = []
     for claim in claims:
+        # sorted, so that the sums of floats are the same in every process
         known_words = [word for word in sorted(set(terms_in(claim.text))) if word in spread]
         weights = {word: log(1 + len(documents) / spread[word]) for word in known_words}
         total = sum(weights.values())

@@ -98,7 +98,7 @@ async def judging(
                     await labeler.label_all(pairs, meter, judged)
         except (ProviderError, ContextWindowError) as error:
             reason, failure = str(error), error.failure
-        # pairs whose label the labeler has not reported
+        # pairs whose label the labeler has not reported; a copy, since `judged` removes pairs
         for pair in list(waiting.values()):
             judged(unlabelled(pair, reason, failure))
 
@@ -269,4 +269,5 @@ def _key(
 
 def _is_long(document: Document) -> bool:
     text = document.text
+    # lone surrogates cannot be encoded, and only the length matters here
     return len(text if text.isascii() else text.encode(errors="replace")) > _LONG_BYTES

@@ -98,7 +98,7 @@ class ConcurrencyLimit:
             self._waiting.setdefault(caller, deque()).append(waiter)
         try:
             await waiter.place
-        except BaseException:
+        except BaseException:  # also if the call is cancelled
             self._withdraw(caller, waiter)
             raise
 

@@ -111,6 +111,7 @@ class AdaptedModel:
             for file in self.shipped.iterdir():
                 content, target = file.read_bytes(), self.folder / file.name
                 is_current = target.is_file() and target.read_bytes() == content
+                # the additions are only read when the model is unpacked, from the package itself
                 if file.name != LEARNED and not is_current:
                     _replace(target, content)
         except OSError as error:
@@ -259,7 +260,10 @@ def float_tensors(content: "NDArray[Any]") -> "dict[str, NDArray[Any]]":
 
 
 def limited(tokenizer: str, pair_tokens: int) -> str:
-    """Return the text of a ``tokenizer.json``, with the pair length that was used in training."""
+    """Return the text of a ``tokenizer.json``, with the pair length that was used in training.
+
+    Only the first text of a pair, the premise, is cut, since the claim must be complete.
+    """
     tokenizer_settings = json.loads(tokenizer)
     tokenizer_settings["truncation"] = {
         "max_length": pair_tokens, "strategy": "OnlyFirst", "stride": 0, "direction": "Right",
