@@ -80,13 +80,13 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
         bounds = in_brackets(percent(retained_share.low), percent(retained_share.high))
         yield Card(
             "How much of the true difference between methods is visible in the judge's verdicts",
-            note=f"The judge shows {percent(retained_share.value)} %{bounds} of a true"
-            " difference in correct answers: its true positive rate minus its false positive rate"
+            note=f"{percent(retained_share.value)} %{bounds} of a true difference in correct"
+            " answers is visible (the judge's true positive rate minus its false positive rate)"
             + (
                 f"\nA study needs about {1 / retained_share.value**2:.1f} times as many questions"
                 " as with ratings by people"
                 if retained_share.value > 0
-                else "\nThe judge shows none of the differences that people see"
+                else "\nNone of the differences that people see is visible"
             ),
         )
     if figures.differences:

@@ -244,7 +244,9 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
         fakes = versions.get(folded(row.context), ())
         fakes = [text for text in fakes if answer_words not in f" {folded(text)} "]
         if not fakes:
-            return "corpus.json has no false version of their context that leaves out the answer"
+            return (
+                "corpus.json has no false version of the question's context that lacks the answer"
+            )
         return _Question(
             row.id,
             row.question,

@@ -213,7 +213,7 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
 def decisions_card(figures: JudgeAgreement) -> Card:
     """Build a table that compares the single decisions of the judge and of annotators."""
     return Card(
-        title="Single decisions: does the answer contain it?",
+        title="Single decisions: does the reply contain the answer or the conflict?",
         columns=("decision", "n", "undecided", "agree %", "kappa", "people yes %", "judge yes %"),
         rows=tuple(
             (

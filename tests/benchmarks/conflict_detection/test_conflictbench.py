@@ -217,7 +217,9 @@ def test_contraqa_whose_questions_and_paragraphs_do_not_meet_is_refused(tmp_path
     folder = contraqa(tmp_path)
     corpus = (folder / "corpus.json").read_text()
     (folder / "corpus.json").write_text(corpus.replace("was lit", "was dark"))
-    with pytest.raises(InputError, match="has no false version of their context that leaves out"):
+    with pytest.raises(
+        InputError, match="has no false version of the question's context that lacks"
+    ):
         read_data([f"contraqa:{folder}"])
 
 

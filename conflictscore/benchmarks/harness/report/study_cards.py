@@ -51,10 +51,10 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
     for pair in study.pairs:
         groups[pair.against, pair.measure].append(pair)
     note = (
-        "pooled: averaged over runs, then over questions; n: questions; changes: counted"
-        " over all runs\np: two-sided, from a sign-flip test over questions (with one run, the"
-        " exact McNemar test) or, for graded measures, from Wilcoxon's test\nHolm: p, adjusted over"
-        " all pairs of the study"
+        "pooled: the mean over runs, then over questions; n: number of questions; changes: number"
+        " of changed answers in all runs\np: two-sided, from a sign-flip test over questions (with"
+        " one run, from the exact McNemar test) or, for graded measures, from Wilcoxon's test\n"
+        "Holm: p, adjusted for all pairs of the study"
     )
     for (against, measure), pairs in groups.items():
         yield _pooled_card(against, measure, pairs, figures, note)
@@ -74,8 +74,7 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
                 for pair in study.pairs
                 if pair.between is not None and pair.by_chance is not None
             ],
-            "by chance: the deviation if no run were better overall, and runs differed only on"
-            " single questions",
+            "by chance: the deviation to expect if no run were better than the others overall",
         ),
         card_of(
             "Flips in several runs",
@@ -90,8 +89,9 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
                 )
                 for flip in study.flips
             ],
-            "n: questions answered in all runs; ever: changed in at least one run; always:"
-            " changed in all runs; alpha: Krippendorff's alpha for these changes",
+            "n: questions that were answered in all runs; ever: answers that changed in at least"
+            " one run; always: answers that changed in all runs; alpha: Krippendorff's alpha of"
+            " these changes",
         ),
         card_of(
             "How often two judgements of the same answer differ",
@@ -107,8 +107,8 @@ def study_cards(study: Study, figures: Figures) -> Iterator[Card]:
                 for what, disagreement in (("answers", noise.answers), ("flips", noise.flips))
                 if disagreement.n
             ],
-            "n: equally worded answers, or equal flips, that were judged in at least two runs; a"
-            " cached verdict does not count as a judgement",
+            "n: number of answers with the same words, or of the same flips, that were judged in"
+            " at least two runs; a cached verdict does not count as a judgement",
         ),
         Card("Differences that this study does not show", rows=tuple(_not_shown(study))),
     ):
@@ -205,7 +205,7 @@ def _levels_card(study: Study, measure: str) -> Card:
             for level in study.levels
             if level.measure == measure
         ],
-        "averaged over runs, then over questions; n: questions; deviation: standard deviation"
+        "the mean over runs, then over questions; n: questions; deviation: standard deviation"
         " between runs, in points",
     )
 
@@ -249,7 +249,7 @@ def _categories_card(study: Study, method: str) -> Card:
             for gain in study.categories
             if gain.method == method
         ],
-        "n: questions; corrected and harmed: across all runs; Holm: over all categories and"
-        " methods",
+        "n: questions; corrected and harmed: numbers in all runs; Holm: p, adjusted for all"
+        " categories and methods",
         free_text=True,
     )
