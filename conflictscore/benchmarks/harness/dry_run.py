@@ -321,8 +321,7 @@ def estimate_card(estimate: Estimate) -> Card:
         free_text=True,
         after=(
             *([f"dollars: {money(None, unknown)}"] if unknown else []),
-            f"Expected: {percent(_CONFLICT_RATE)} % of first answers have a claim with evidence on"
-            " both sides.",
+            f"Expected: {percent(_CONFLICT_RATE)} % of first answers have a claim in conflict.",
             "Cached replies count as calls, and so do pairs that a cascade would settle without"
             " its judge.",
         ),
