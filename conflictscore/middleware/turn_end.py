@@ -98,6 +98,7 @@ def _with_refusal(last: BaseMessage, refusal: str) -> BaseMessage:
     """Return the refusal in the place of an answer, or after the result of a tool."""
     if not isinstance(last, AIMessage):
         return AIMessage(refusal)
+    # the log-probabilities would repeat the tokens of the refused answer
     metadata = {k: v for k, v in last.response_metadata.items() if k != "logprobs"}
     update = {"content": refusal, "tool_calls": [], "invalid_tool_calls": []}
     return last.model_copy(update={**update, "response_metadata": metadata})
