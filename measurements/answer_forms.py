@@ -1,22 +1,32 @@
 """Runs small cases with answers in different formats, using a scripted model on this machine.
 
 The arguments are case folders. Next to these folders is ``oracle.py``, a scripted model that
-recognises a prompt by its first words. This model does not know the template ``relation``, so this
+recognises a prompt by its first words. The model does not know the template ``relation``, so this
 script replies to it. The reply calls each statement a rival, unless the case's script contains
-``"relation": [[part of the statement, reply], …]``. Each case runs in its own process. For each
-case, the claims are printed, how far the answer was checked, and what was changed.
+``"relation": [[part of the statement, reply], …]``. This script also recognises templates whose
+first words have changed, and names prompts that nothing recognises. Each case runs in its own
+process. For each case, the claims are printed, how far the answer was checked, and what was
+changed.
 """
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-_OWN = (("relation", "A claim of an answer seems to be disputed"),)
+# Words of the templates that the cases' model does not know, by the kind of the template.
+_OWN = {
+    "A claim of an answer seems to be disputed": "relation",
+    "Judge claims by a document alone": "label",
+    "gives the document's answer to it": "ask",
+}
+_DOCUMENT = re.compile(r"<document[^>]*>\n(?P<text>.*?)\n</document", re.DOTALL)
 _STATEMENT = re.compile(r"^(\d+)\. \"(.*?)\" \(Document ", re.MULTILINE)
 
 
@@ -29,6 +39,26 @@ def relation_reply(prompt: str, known: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
+def compact_verdicts(prompt: str, label: Callable[[str, str], str]) -> str:
+    """Return the verdicts on the claims of a labelling prompt, in the compact form.
+
+    ``label`` returns the label of a claim and a document.
+    """
+    shown = _DOCUMENT.search(prompt)
+    document = shown["text"] if shown else ""
+    claims: dict[str, str] = json.loads(prompt.rpartition("\n\n")[2])
+    labels = {number: label(claim, document).lower() for number, claim in claims.items()}
+    words, silent = document.splitlines()[-1][:60], "irrelevant"
+    sides = [(number, words, each, "it says so") for number, each in labels.items()]
+    return json.dumps(
+        {
+            "verdicts": [side for side in sides if side[2] != silent],
+            silent: [number for number, each in labels.items() if each == silent],
+        },
+        ensure_ascii=False,
+    )
+
+
 def oracle_with_own_kinds(folder: Path) -> Any:
     """Load the cases' scripted model, and add replies to the template that it does not know."""
     spec = importlib.util.spec_from_file_location("oracle", folder.parent / "oracle.py")
@@ -37,16 +67,25 @@ def oracle_with_own_kinds(folder: Path) -> Any:
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules["oracle"] = module
     spec.loader.exec_module(module)
-    module.KINDS += list(_OWN)
-    told = module.Oracle.reply
+    known_kind, told = module.kind_of, module.Oracle.reply
+
+    def kind_of(prompt: str) -> str:
+        kinds = (kind for words, kind in _OWN.items() if words in prompt)
+        kind: str = next(kinds, None) or known_kind(prompt)
+        if kind == "other":
+            click.echo(f"not recognised: {' '.join(prompt.split()[:12])}")
+        return kind
 
     def reply(self: Any, body: dict[str, Any]) -> tuple[str, Any]:
         kind, text = told(self, body)
+        prompt = str(body["messages"][-1]["content"])
         if kind == "relation":
-            text = relation_reply(str(body["messages"][-1]["content"]), self.s.get("relation", []))
+            text = relation_reply(prompt, self.s.get("relation", []))
+        elif kind == "label" and "Compact JSON" in prompt:
+            text = compact_verdicts(prompt, self.label)
         return kind, text
 
-    module.Oracle.reply = reply
+    module.kind_of, module.Oracle.reply = kind_of, reply
     return module
 
 
