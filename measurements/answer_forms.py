@@ -44,8 +44,8 @@ def compact_verdicts(prompt: str, label: Callable[[str, str], str]) -> str:
 
     ``label`` returns the label of a claim and a document.
     """
-    shown = _DOCUMENT.search(prompt)
-    document = shown["text"] if shown else ""
+    match = _DOCUMENT.search(prompt)
+    document = match["text"] if match else ""
     claims: dict[str, str] = json.loads(prompt.rpartition("\n\n")[2])
     labels = {number: label(claim, document).lower() for number, claim in claims.items()}
     words, silent = document.splitlines()[-1][:60], "irrelevant"
@@ -67,11 +67,11 @@ def oracle_with_own_kinds(folder: Path) -> Any:
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules["oracle"] = module
     spec.loader.exec_module(module)
-    known_kind, told = module.kind_of, module.Oracle.reply
+    own_kind, told = module.kind_of, module.Oracle.reply
 
     def kind_of(prompt: str) -> str:
         kinds = (kind for words, kind in _OWN.items() if words in prompt)
-        kind: str = next(kinds, None) or known_kind(prompt)
+        kind: str = next(kinds, None) or own_kind(prompt)
         if kind == "other":
             click.echo(f"not recognised: {' '.join(prompt.split()[:12])}")
         return kind

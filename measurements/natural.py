@@ -144,7 +144,8 @@ def scripted(asking: Sequence[Case], *, embedded: bool = False) -> ScriptedModel
         if name == "weigh":
             return _weighed(case, fields)
         if name == "put_in":
-            return case.says(case.right_label)
+            right = case.says(case.right_label)
+            return (embedded and _small_correction(case, str(fields["passage"]))) or right
         return "The documents say so (Doc 1)."
 
     kind = ScriptedSmallModel if embedded else ScriptedModel
@@ -160,6 +161,12 @@ def _small_reading(case: Case, document: Mapping[str, Any], question: str) -> st
         reading = statement_with(case.claim, document["says"], case.question)
         return reading or case.says(document["label"])
     return misread(case.claim, case.question, document["text"])
+
+
+def _small_correction(case: Case, passage: str) -> str | None:
+    """Return a passage with the right value; None if it has no value that could be replaced."""
+    values = [d["says"] for d in case.row["documents"] if d["label"] == case.right_label]
+    return statement_with(passage, values[0] or "", case.question)
 
 
 def _relations(case: Case, statements: str) -> str:

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from conflictscore.answering.languages import language_of
 from conflictscore.answering.statements import telling_terms
 from conflictscore.scripts import fold
-from conflictscore.word_lists import STEM
+from conflictscore.word_lists import IRREGULAR, STEM
 
 _LEAST_STEM = 3  # A stem with at most this number of letters keeps its ending.
 _MOST_COMPARED = 2000  # Number of characters of a statement to read, to keep the time linear.
@@ -39,68 +39,18 @@ _KINDS_OF_ANSWER = frozenset(
     ).split()
 )
 """Stems of the words in a question that an answer need not repeat."""
-# Irregular verbs that are common in reports of events and states. Nouns and adjectives of the same
-# family are included, since records name facts by nouns ("Place of birth", "Height"). Other
-# irregular words are compared in their written form.
-_IRREGULAR = {
+# Nouns and adjectives of the same family as a verb or adjective, since records name facts by nouns
+# ("Place of birth", "Height"). The first word represents the others.
+_FAMILIES = (
+    "birth bear bore|choose choice|deep depth|fly flight|grow growth|high height|live life lives"
+    "|lose loss|marry marriage|sell sale|weigh weight heavy|wide width"
+)
+_BASES = {form[:STEM]: base[:STEM] for form, base in IRREGULAR.items()} | {
     form[:STEM]: base[:STEM]
-    for base, *forms in (
-        verb.split(" ")
-        for verb in (
-            "bear bore born birth",
-            "become became",
-            "begin began begun",
-            "break broke broken",
-            "bring brought",
-            "build built",
-            "buy bought",
-            "choose chose chosen choice",
-            "come came",
-            "deep depth",
-            "die died dead death",
-            "draw drew drawn",
-            "fall fell fallen",
-            "fight fought",
-            "find found",
-            "fly flew flown flight",
-            "get got",
-            "give gave given",
-            "go went gone",
-            "grow grew grown growth",
-            "high height",
-            "hold held",
-            "keep kept",
-            "know knew known",
-            "lead led",
-            "leave left",
-            "light lit",
-            "lose lost loss",
-            "make made",
-            "marry married marriage",
-            "meet met",
-            "pay paid",
-            "rise rose risen",
-            "run ran",
-            "say said",
-            "sell sold sale",
-            "send sent",
-            "shoot shot",
-            "sing sang sung",
-            "sink sank sunk",
-            "speak spoke spoken",
-            "spend spent",
-            "stand stood",
-            "strike struck",
-            "take took taken",
-            "teach taught",
-            "weigh weight heavy",
-            "wide width",
-            "win won",
-            "write wrote written",
-        )
-    )
+    for base, *forms in map(str.split, _FAMILIES.split("|"))
     for form in forms
 }
+"""The representing stem of the stems of irregular English words."""
 
 
 def answers_question(claim: str, question: str) -> bool:
@@ -133,9 +83,9 @@ def answers_loosely(claim: str, question: str, answer: str) -> bool:
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
     """Return English stems without their endings: "opened" becomes "open", "lit" becomes "light".
 
-    An irregular verb form becomes the infinitive. The results are for comparison, not for display.
+    An irregular form becomes the first word of its line in the list. The results are for comparison, not for display.
     """
-    return frozenset(_without_ending(_IRREGULAR.get(term, term)) for term in terms)
+    return frozenset(_without_ending(_BASES.get(term, term)) for term in terms)
 
 
 def _without_ending(term: str) -> str:

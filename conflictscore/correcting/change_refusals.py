@@ -7,6 +7,7 @@ from typing import Any
 
 from conflictscore.active_content import added_active_content
 from conflictscore.answering.languages import language_of
+from conflictscore.answering.question_terms import base_forms
 from conflictscore.answering.statements import (
     restates,
     same_answer,
@@ -210,13 +211,13 @@ def _misstated(
         return _untold_side(look, before, after)
     own, rival = look.candidates[0], look.counterpart
     texts = [claim.claim.text for claim in new]
-    terms = telling_terms(after) | telling_terms(look.question)
+    terms = base_forms(telling_terms(after) | telling_terms(look.question))
     states = any(restates(text, rival.statement, look.question) for text in texts)
     # a claim may be worded too freely to restate the winner, so the passage's own words count, too
     if not (
         states
         or after.strip() == opposite_answer(before, look)
-        or telling_terms(rival.statement) <= terms
+        or base_forms(telling_terms(rival.statement)) <= terms
         or _says_in_another_language(after, rival, own, new)
     ):
         return f"the change does not say what the evidence settled: “{rival.statement}”"

@@ -30,6 +30,7 @@ from conflictscore.values import DECADE, StatedValue, all_values_in, values_in
 _LOOKED_AT = 2000
 _ROUNDED = 0.05
 """Maximum relative difference between a quantity and its rounded value; chosen by hand."""
+_ROUNDED_YEARS = 5  # Maximum difference between a year and its rounded value.
 _OTHER_SCALE, _OTHER_NUMBER = 10.0, 3.0
 """Minimum ratios at which a quantity is out of scale with the claim's quantity: for quantities with
 units, and for bare numbers. Of 201 pairs of quantities in the corpus that contradict each other, 12
@@ -115,11 +116,30 @@ def is_within_bounds(rival: str, claim: str) -> bool:
     own, new = values_in(claim), _beyond(values_in(rival), values_in(claim))
     if len(new) != 1 or new[0].date is not None or any(each.date for each in own):
         return False
+    [value] = new
     if len(own) == 2 and _is_range(claim, own):
-        return _is_between(new[0], *own)
-    of_claim = [each for each in own if each.dimension == new[0].dimension]
-    pairs = ((a, b) for each in of_claim for a in each.readings for b in new[0].readings)
-    return has_bound(claim) and any(isclose(a, b, rel_tol=_ROUNDED) for a, b in pairs)
+        return _is_between(value, *own)
+    if value.is_year:
+        return any(_is_near_year(value, each, claim) for each in own if each.is_year)
+    return has_bound(claim) and any(_is_rounded(value, each) for each in own)
+
+
+def _is_rounded(new: StatedValue, own: StatedValue) -> bool:
+    """Return whether two quantities of the same kind are equal if they are rounded."""
+    pairs = ((a, b) for a in own.readings for b in new.readings)
+    return own.dimension == new.dimension and any(isclose(a, b, rel_tol=_ROUNDED) for a, b in pairs)
+
+
+def _is_near_year(new: StatedValue, own: StatedValue, claim: str) -> bool:
+    """Return whether a year fits a claim's rounded year: "1872" fits "about 1870", "1850" does not.
+
+    The words just before the claim's year must say that the year is rounded: "a book about Kant,
+    1967" is no rounded year.
+    """
+    start, end = own.span
+    years = ((a, b) for a in new.readings for b in own.readings)
+    is_near = any(abs(a - b) <= _ROUNDED_YEARS for a, b in years)
+    return is_near and has_bound(" ".join(claim[:start].split()[-2:]) + f" {claim[start:end]}")
 
 
 def _is_range(claim: str, ends: Sequence[StatedValue]) -> bool:

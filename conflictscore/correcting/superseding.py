@@ -1,11 +1,16 @@
 """Finds, by words and labels, the documents that say that they replace a different statement.
 
 Embedded models are too small to weigh two sides. But a document that corrects or replaces a
-different statement says so in a few words near its value. A labeler can judge whether such a
-document supports "A was replaced by B". If only one side has such a document, that settles a
-dispute that the vote left open. Such a document also prevents a claim from being outvoted by a
-statement that the claim replaced. A rival with such a document still needs as much support as the
-claim, since anyone can write "correction" at the top of a page.
+different statement says so in a few words near its value. Its labels tell which statement it
+replaced: the document contradicts the old statement and supports the new one. If the labels are not
+so clear, a labeler judges whether the document supports "A was replaced by B".
+
+If only one side has such a document, that settles a dispute that the vote left open. Such a
+document also prevents a claim from being outvoted by a statement that the claim replaced. A rival
+with such a document still needs as much support as the claim, since anyone can write "correction"
+at the top of a page. A rival with less support needs two witnesses, and its document must be newer
+than the documents that gave the claim: copies of an old rule often outnumber the notices of the new
+rule.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -14,6 +19,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from conflictscore.correcting.looking import Looking
+from conflictscore.correcting.vote import WITNESSES
+from conflictscore.correcting.weigh import newer_side
 from conflictscore.labelers.quotes import passage_of
 from conflictscore.labelers.table import label_table
 from conflictscore.prompts import material_line
@@ -51,8 +58,10 @@ _SAYS_SO = re.compile(
     # The pattern excludes "from May to September", which is a season, and "the pages from August
     # onward", which may describe past events. "From 1 August onward" is a rule.
     r"(?! ?(?:to|until|till|through|[-\u2013]) )"
-    r"|\b(?:from (?:tomorrow|now on)|with (?:immediate effect|the new year))\b"
-    r"|\bab (?:dem )?\d{1,2}\. ?\w",
+    r"|\b(?:(?:from|starting|as of) (?:tomorrow|now on|(?:the )?next (?:day|week|month|term|season"
+    r"|year))|with (?:immediate effect|the new year))\b"
+    r"|\bab (?:(?:dem )?\d{1,2}\. ?\w|(?:morgen|sofort|nächste[mnrs]?)\b)"
+    r"|\b(?:à (?:partir|compter) d[eu]|a partir del?|a partire dal|vanaf) \d{1,2}",
     re.IGNORECASE,
 )
 
@@ -86,9 +95,9 @@ async def replaced_by_document(
         return None
     place = sides[0] if behind[0] else sides[1]
     winner, loser = candidates[place], candidates[rival if place == 0 else 0]
-    if place and winner.worth < loser.worth:
-        return None
     saying = await _that_say_so(loser, winner, behind[0] or behind[1], looking)
+    if place and winner.worth < loser.worth:
+        saying = _newer(saying, loser, looking) if winner.witnesses >= WITNESSES else []
     if not saying:
         return None
     reason = f"Document {saying[0]} itself says that its statement replaced the other."
@@ -117,7 +126,10 @@ async def is_corrected_by_dissenter(
 async def _that_say_so(
     loser: Candidate, winner: Candidate, documents: Sequence[Document], looking: Looking
 ) -> list[int]:
-    """Return the documents that support the statement that the winner replaced the loser."""
+    """Return those of these documents whose labels say that the winner replaced the loser."""
+    sided = {*loser.evidence.contradicts}.intersection(winner.evidence.supports)
+    if clear := [each.number for each in documents if each.number in sided]:
+        return clear
     texts = [_replacement(loser, winner), _replacement(winner, loser)]
     forwards, backwards = await label_table(
         looking.labeler,
@@ -129,6 +141,13 @@ async def _that_say_so(
     )
     pairs = zip(forwards.labels, backwards.labels, strict=True)
     return [forward.document for forward, backward in pairs if _is_likelier(forward, backward)]
+
+
+def _newer(saying: Sequence[int], loser: Candidate, looking: Looking) -> list[int]:
+    """Return those of these documents that are newer than every document that gave the loser."""
+    older = [number for number in loser.given_by if number in loser.votes] or loser.votes
+    documents = looking.documents_by_number
+    return [number for number in saying if newer_side([older, [number]], documents) == 1]
 
 
 def _saying(candidate: Candidate, looking: Looking) -> list[Document]:

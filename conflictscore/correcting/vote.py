@@ -38,6 +38,7 @@ def votes_of(
     highest P(SUPPORTS). This must be at least 0.4, and exceed every other by at least 0.1. Without
     probabilities, a document votes for the only statement with the label SUPPORTS. If several
     statements qualify, the document votes for the one that it gave when it was queried separately.
+    If none qualifies, see :func:`_place_given`.
     """
     by_document: dict[int, list[EvidenceLabel | None]] = {}
     for place, statement in enumerate(statements):
@@ -61,7 +62,27 @@ def _vote(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | 
     places = _places_supported(pairs)
     if len(places) > 1:
         places = [place for place in places if gave[place]]
+    if not places:
+        return _place_given(pairs, gave)
     return places[0] if len(places) == 1 else None
+
+
+def _place_given(pairs: Sequence[EvidenceLabel | None], gave: Sequence[bool]) -> int | None:
+    """Return the index of the only rival that a document gave, if its labels do not disagree.
+
+    A document that answers in other words often supports the rival with less than 0.4. The document
+    still votes for the rival if it contradicts the claim, does not contradict the rival, and
+    supports the rival more than any other statement by at least 0.1.
+    """
+    judged_pairs = [pair for pair in pairs if pair is not None and pair.p_supports is not None]
+    if sum(gave) != 1 or len(judged_pairs) < len(pairs):
+        return None
+    place = [*gave].index(True)
+    claim_label, own_label = judged_pairs[0].label, judged_pairs[place].label
+    is_opposed = claim_label is Label.CONTRADICTS and own_label is not Label.CONTRADICTS
+    supports = [pair.p_supports or 0.0 for pair in judged_pairs]
+    own = supports.pop(place)
+    return place if is_opposed and own >= max(supports) + _LEAST_LEAD else None
 
 
 def _places_supported(pairs: Sequence[EvidenceLabel | None]) -> list[int]:

@@ -34,6 +34,21 @@ def test_a_change_that_says_what_won_stands_though_more_documents_deny_it() -> N
     assert refused("It was in 1874 that the lamp was lit.", reworded) is None
 
 
+def test_a_change_may_use_another_form_of_the_winners_verb() -> None:
+    own, other = "Meadows may be mown from 15 June on.", "Meadows may be mown from 1 July on."
+    candidates = tallied([claim_with("++--0", own), claim_with("--++0", other)], [(), (3,)])
+    question = "From which date may I mow a meadow?"
+    won = SecondLook(candidates=candidates, question=question, rival=1, decision="replace")
+    after = "You may mow a meadow from 1 July on."
+    old, new = claim_with("++--0", own), claim_with("--++0", after)
+
+    assert refusal(revision(own, after, looks=(won,)), [old], [new], scored(new)) is None
+    grazed = "You may graze a meadow from 1 August on."
+    other_claim = claim_with("--++0", grazed)
+    change = revision(own, grazed, looks=(won,))
+    assert "does not say what" in str(refusal(change, [old], [other_claim], scored(other_claim)))
+
+
 @pytest.mark.parametrize(
     ("after", "new", "why"),
     [

@@ -127,6 +127,21 @@ def test_a_quantity_that_fits_a_rounded_one_is_no_rival(rival: str, fits: bool) 
     assert not is_within_bounds(rival, "The tower is exactly 100 m tall.")
 
 
+@pytest.mark.parametrize(
+    ("claim", "fits"),
+    [
+        ("The mill was opened about 1870.", True),
+        ("The mill was opened in around 1870.", True),
+        ("The mill was opened between 1870 and 1880.", True),
+        ("The mill was opened about 1850.", False),
+        ("The mill was opened in 1870.", False),
+        ("A book about the mill was printed in 1870.", False),
+    ],
+)
+def test_a_year_fits_only_a_rounded_year_near_it(claim: str, fits: bool) -> None:
+    assert is_within_bounds("The mill was opened in 1873.", claim) == fits
+
+
 def test_a_quantity_within_a_range_is_no_rival() -> None:
     claim = "The ferry takes 40 to 60 minutes."
 
@@ -209,9 +224,15 @@ def test_a_quantity_of_another_scale_is_of_another_fact(
             "Corrie Dam. Height: 71 m.",
             "Corrie Dam. Width: 71 m.",
         ),
+        (
+            "When were the meadows of Brae mown?",
+            "The meadows of Brae were mown in June.",
+            "Brae. Nobody may mow before July.",
+            "Brae. Nobody may graze before July.",
+        ),
     ],
 )
-def test_a_record_may_name_a_fact_by_a_noun(
+def test_a_record_may_name_a_fact_by_another_form_of_its_word(
     question: str, claim: str, record: str, other: str
 ) -> None:
     of_the_fact, of_another = documents_with(record, other)

@@ -1,5 +1,8 @@
 """How the embedded models read a document's words about itself: "restated", "from 1 June"."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from conflictscore.correcting.look import look_again_at
@@ -34,7 +37,9 @@ class Embedded(EmbeddedByNumbers):
         return EvidenceLabel(claim=claim.number, document=document.number, label=label)
 
 
-async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
+async def looked(
+    claim: str, rival: str, *texts: str, sides: str, dates: Sequence[str] = ()
+) -> SecondLook:
     looking, _ = looking_embedded(
         QUESTION,
         *texts,
@@ -43,6 +48,9 @@ async def looked(claim: str, rival: str, *texts: str, sides: str) -> SecondLook:
         only_claim=True,
         answer=claim,
     )
+    if dates:
+        documents = documents_with(*texts, metadata=[{"date": each} for each in dates])
+        looking = replace(looking, documents=documents)
     return await look_again_at(claim_with(sides, claim), claim, looking)
 
 
@@ -77,6 +85,27 @@ async def test_what_replaced_the_other_side_wins_or_is_told_against_more_witness
 
 
 @pytest.mark.parametrize(
+    ("notices", "year", "decision"),
+    [
+        ([NEW, "The Osk rate: 380 euros."], "2025", "replace"),
+        ([NEW, "The Osk rate: 380 euros."], "2022", "hedge"),
+        (["The Osk rate is 380 euros.", "The Osk rate: 380 euros."], "2025", "hedge"),
+        ([NEW], "2025", "hedge"),
+    ],
+)
+async def test_a_newer_notice_with_a_second_witness_outweighs_copies_of_the_old_rule(
+    notices: list[str], year: str, decision: str
+) -> None:
+    old = [OLD, "Osk rate of 320 euros.", "The Osk rate is 320 euros."]
+    dates = ["2021", "2023", "2022", *([year] * len(notices))]
+    sides = "+" * len(old) + "-" * len(notices)
+
+    look = await looked(CLAIM, RIVAL, *old, *notices, sides=sides, dates=dates)
+
+    assert look.decision == decision
+
+
+@pytest.mark.parametrize(
     ("text", "says_so"),
     [
         ("As of 1 March 2026 the rate is 380 euros.", True),
@@ -85,6 +114,9 @@ async def test_what_replaced_the_other_side_wins_or_is_told_against_more_witness
         ("Der Satz beträgt 380 Euro statt bisher 320.", True),
         ("From 1 March onward the rate is 380 euros.", True),
         ("From March the rate is 380 euros.", True),
+        ("From next season the rate is 380 euros.", True),
+        ("Ab nächster Woche beträgt der Satz 380 Euro.", True),
+        ("À partir du 3 mars, le taux est de 380 euros.", True),
         ("The rate is 380 euros.", False),
         ("The rate is 380 euros. The pages from August onward tell of rain.", False),
         ("The rate is 380 euros, from May to September.", False),

@@ -13,10 +13,23 @@ from conflictscore.correcting.vote import (
     votes_of,
     without_agreeing_votes,
 )
+from conflictscore.records import Claim, ClaimEvidence, EvidenceLabel, Label
 from tests.correcting.helpers import likely
 from tests.nodes.steps import claim_with
 
 NOBODY: list[tuple[int, ...]] = [(), ()]
+
+
+def read_as(text: str, supports: float, contradicts: float) -> ClaimEvidence:
+    """A statement that one document supports and contradicts with these probabilities."""
+    known = {
+        Label.SUPPORTS: supports,
+        Label.CONTRADICTS: contradicts,
+        Label.IRRELEVANT: 1 - supports - contradicts,
+    }
+    label = max(known, key=known.__getitem__)
+    pair = EvidenceLabel(claim=1, document=1, label=label, probabilities=known)
+    return ClaimEvidence(claim=Claim(number=1, text=text), labels=(pair,))
 
 
 def decided(claim: str, rival: str, gave: tuple[int, ...], **more: Any) -> VoteOutcome:
@@ -36,6 +49,27 @@ def test_a_torn_document_votes_for_what_it_said_when_asked_alone() -> None:
 
     assert votes_of([claim, rival], [(), (1,)]) == [(), (1,)]
     assert votes_of([claim, rival], [(1,), (1,)]) == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("claim", "rival", "gave", "votes"),
+    [
+        ((0.11, 0.59), (0.34, 0.31), (1,), (1,)),
+        ((0.11, 0.59), (0.34, 0.31), (), ()),  # the document did not give it
+        ((0.11, 0.30), (0.34, 0.31), (1,), ()),  # it does not contradict the claim
+        ((0.30, 0.59), (0.34, 0.31), (1,), ()),  # the claim is nearly as likely
+        ((0.11, 0.59), (0.34, 0.50), (1,), ()),  # it contradicts the rival too
+    ],
+)
+def test_a_document_against_the_claim_votes_for_the_rival_that_it_gave(
+    claim: tuple[float, float],
+    rival: tuple[float, float],
+    gave: tuple[int, ...],
+    votes: tuple[int, ...],
+) -> None:
+    statements = [read_as("In 1871.", *claim), read_as("In 1874.", *rival)]
+
+    assert votes_of(statements, [(), gave]) == [(), votes]
 
 
 def test_without_probabilities_the_labels_vote() -> None:
