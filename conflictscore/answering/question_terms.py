@@ -83,7 +83,8 @@ def answers_loosely(claim: str, question: str, answer: str) -> bool:
 def base_forms(terms: Iterable[str]) -> frozenset[str]:
     """Return English stems without their endings: "opened" becomes "open", "lit" becomes "light".
 
-    An irregular form becomes the first word of its line in the list. The results are for comparison, not for display.
+    An irregular form becomes the first word of its line in the list. The results are for
+    comparison, not for display.
     """
     return frozenset(_without_ending(_BASES.get(term, term)) for term in terms)
 
