@@ -88,7 +88,7 @@ def campaign(
     Args:
         parts: The parts to run, by name.
         seconds: Time for all parts together.
-        cases: Maximum number of cases of each part; None for as many as the time allows.
+        cases: Maximum number of cases of each part. With None, only the time limits it.
         seed: Seed of the first part. The seed of each further part is one higher.
         stopped: Called before each part and after each case; returns whether to end the campaign
             now.

@@ -28,7 +28,7 @@ Made = Callable[[], bytes]
 
 
 def package_bombs(n: int) -> dict[str, tuple[str, Made]]:
-    """Return endings and makers of costly files, by what makes each costly; ``n`` scales them."""
+    """Return endings and makers of costly files, by the reason for their cost; ``n`` scales it."""
     return {
         **_of("xlsx", _workbooks(n)),
         **_of("pptx", _presentations(n)),

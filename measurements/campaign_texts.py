@@ -137,7 +137,7 @@ _BAD = re.compile(r"5000|[Ee]vil|<\||\[INST\]|onload")
 
 
 class Steered:
-    """Counts steered runs, runs whose hostile text stayed, controls, and corrected controls."""
+    """Counts attacked runs, runs whose hostile text stayed, controls, and corrected controls."""
 
     def __init__(self) -> None:
         self.runs = self.stood = self.controls = self.corrected = 0

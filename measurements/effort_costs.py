@@ -131,7 +131,7 @@ class AnswerCost(NamedTuple):
 
     calls: int
     read: int
-    """Tokens of all prompts; the endpoint counts one per word."""
+    """Tokens of all prompts; the endpoint counts each word as a token."""
     written: int
     seconds: float
     outcome: str

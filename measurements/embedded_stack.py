@@ -152,7 +152,7 @@ _Labelled = tuple[str, Numbers]
 
 
 def _stacks(models: Sequence[NliModel]) -> Iterator[tuple[str, Labeler]]:
-    """Yield stacks of the bundled model, and of nli-mpnet if fetched; the default comes first."""
+    """Yield combinations of the bundled model and, if fetched, nli-mpnet; the default is first."""
     labelers = [NliLabeler(model) for model in models]
     pooling = POOLING if len(labelers) > 1 else None
     yield "the default", NliByClaim(*reversed(labelers), pooling=pooling)

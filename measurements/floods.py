@@ -59,7 +59,7 @@ DEFENCES: dict[str, tuple[Duplicates, bool]] = {
     "domain, copies at one": ("domain", True),
     "domain, copies at many": ("domain", False),
 }
-"""Defences by name: which documents count only once, and whether all copies are on one domain."""
+"""For each defence: which documents count only once, and whether all copies are on one domain."""
 
 
 class Case(NamedTuple):
@@ -68,8 +68,8 @@ class Case(NamedTuple):
     Attributes:
         source: The name of the data set.
         texts: The texts of the documents.
-        sides: The label of each document for the claim. At least as many documents support the
-            claim as contradict it, and the attacker's document contradicts it.
+        sides: The label of each document for the claim. The supporting documents are not
+            outnumbered by the contradicting ones, and the attacker's document contradicts the claim.
     """
 
     source: str
@@ -145,7 +145,7 @@ def look_alikes(text: str, rng: random.Random) -> str:
 
 
 def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
-    """Return copies of the case's last document by kind, as many as the largest flood needs."""
+    """Return copies of the case's last document, by kind, enough for the largest flood."""
     rng = random.Random(case.texts[-1])  # noqa: S311
     text, many = case.texts[-1], range(COPIES[-1] - 1)
     return {

@@ -228,4 +228,4 @@ HANDING_OVER: frozenset[Build] = frozenset(
     for name, build in GRAPHS.items()
     if any(word in name for word in ("hand-over", "supervisor", "swarm"))
 )
-"""The hosts whose first agent hands over to the one that searches."""
+"""The hosts whose first agent hands over to a second agent, which searches."""

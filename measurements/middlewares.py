@@ -1,6 +1,6 @@
 """Tests every middleware that the installed ``langchain`` offers together with this package's.
 
-Each one stands before and after ours in the list, and each agent gives three answers: one is
+Each is tried before and after ours in the list, and each agent gives three answers: one is
 checked and confirmed, one is changed, and one is not checked. The agent is called and streamed,
 with and without ``async``. A cell shows the verdict in the last message, once if it is the same in
 all four ways. The cell also names what a user would see as a fault:

@@ -164,7 +164,7 @@ def _small_reading(case: Case, document: Mapping[str, Any], question: str) -> st
 
 
 def _small_correction(case: Case, passage: str) -> str | None:
-    """Return a passage with the right value; None if it has no value that could be replaced."""
+    """Return the passage with the right value; None if the passage has no value to replace."""
     values = [d["says"] for d in case.row["documents"] if d["label"] == case.right_label]
     return statement_with(passage, values[0] or "", case.question)
 

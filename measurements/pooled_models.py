@@ -1,6 +1,6 @@
 """Fits the weights with which two NLI models are pooled, on half of the claims.
 
-The weights and factors are those that make people's labels of the first half of the claims most
+The weights and factors are chosen to make people's labels of the first half of the claims most
 likely. Then several bounds are tried. For each bound, the labels are decided by all documents of a
 claim together, and compared with the labels from the mean of the two models. There are three
 comparisons: on the first half (to choose the bound), on the second half, and on the files given

@@ -1,11 +1,11 @@
 """Measures how much text a revision in place preserves, and what happens to disputed claims.
 
 Long answers are built from claims that people labelled against documents (the groups of
-``conflict-detection``). An answer has six to twelve sentences, of which one to three are disputed
-or refuted, and every other answer is in Markdown. Each answer is revised in place by a scripted
-model that obeys, and by one that misbehaves. Each answer is also rewritten as a whole, as in the
-paper. Every claim that a document contradicts gets a second look. In the row "default", only the
-claims that are disputed under the default settings get one.
+``conflict-detection``). An answer has six to twelve sentences. One to three of them are disputed or
+refuted, and every other answer is in Markdown. Each answer is revised in place twice: by a scripted
+model that obeys, and by a model that misbehaves. Each answer is also rewritten as a whole, as in
+the paper. Every claim that a document contradicts gets a second look. In the row "default", only
+the claims that are disputed under the default settings get one.
 """
 
 import random

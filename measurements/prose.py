@@ -2,7 +2,7 @@
 
 Pages are Markdown files. In tables, each cell with several words is a separate text. Help texts are
 those of the command line's commands and options. Messages are the other sentences in the package's
-code, except prompts. Docstrings include those of attributes.
+code, except prompts. The docstrings of attributes are included.
 """
 
 import ast

@@ -11,8 +11,8 @@ wrong for some words. Texts can still be compared, since all are counted in the 
 of words of each page is printed next to it. Pages have no maximum length.
 
 Sentences for readers: --draw prints sentences drawn at random from pages, help, messages and
-docstrings, as many of each kind. A reader marks each sentence that needs a second reading. --all
-prints every sentence below a folder.
+docstrings, with the same number of each kind. A reader marks each sentence that needs a second
+reading. --all prints every sentence below a folder.
 """
 
 import random
@@ -118,8 +118,8 @@ def readability_lines(root: Path) -> Iterator[str]:
 def sentences_below(root: Path) -> list[prose.Sentence]:
     """Return the sentences of a repository: of its pages, help texts, and modules.
 
-    Docstrings are those of the package and of measurements/, and messages those of the package.
-    Prompts are left out, since only models read prompts.
+    Docstrings come from the package and from measurements/, and messages from the package. Prompts
+    are left out, since only models read them.
     """
     modules = {
         path.relative_to(root).as_posix(): path.read_text("utf-8")
@@ -141,7 +141,7 @@ def sentences_below(root: Path) -> list[prose.Sentence]:
 
 
 def drawn(sentences: Iterable[prose.Sentence], seed: int, count: int) -> list[prose.Sentence]:
-    """Draw sentences at random, as many of each kind; a smaller kind is drawn completely."""
+    """Draw the same number of sentences of each kind; a kind that has fewer is drawn completely."""
     generator = random.Random(seed)  # noqa: S311 - a sample, not a secret
     by_kind: dict[str, list[prose.Sentence]] = {kind: [] for kind in prose.KINDS}
     for sentence in sentences:
