@@ -69,7 +69,7 @@ class Case(NamedTuple):
         source: The name of the data set.
         texts: The texts of the documents.
         sides: The label of each document for the claim. The supporting documents are not
-            outnumbered by the contradicting ones, and the attacker's document contradicts the claim.
+            outnumbered by the contradicting ones, and the attacker's document is among the latter.
     """
 
     source: str
