@@ -27,7 +27,7 @@ Examples:
   conflictscore mcp --transport http --docs notes/
 
 \b
-In a client's configuration (use absolute paths, since a client may start it in any folder):
+In a client's configuration (use absolute paths, since a client may start the server in any folder):
   {"mcpServers": {"conflictscore":
     {"command": "conflictscore", "args": ["mcp", "--docs", "/path/to/notes"]}}}
 """

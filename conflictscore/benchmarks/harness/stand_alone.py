@@ -48,6 +48,6 @@ def _notes_on_templates(path: Path, manifest: Manifest) -> Iterator[str]:
         yield f"{path}: damaged (not JSON), {_UNSEEN}"
         return
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
-        yield f"{path}: damaged (not templates by name)"
+        yield f"{path}: damaged (it does not map names to templates)"
     elif PromptSet(texts, name="stored").sha256 != prompts.get("sha256"):
         yield f"{path}: a template is missing or was changed: the hash differs from the manifest's"
