@@ -5,7 +5,7 @@ from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, OP
 
 ENTRY = Entry(
     name="natconfqa",
-    summary="whether the answer lists every answer in its passages, and says which of them conflict",
+    summary="whether the answer lists every answer in its passages and says which of them conflict",
     data="questions.jsonl, as the authors of NatConfQA publish it",
     forms=("free-form",),
     searches=False,
