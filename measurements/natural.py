@@ -46,6 +46,7 @@ from measurements.small_reader import (
 )
 
 _GROUNDS = {"supersedes": "SUPERSEDES", "newer": "SUPERSEDES", "explains": "EXPLAINS"}
+_PERCENT = re.compile(r"\s{0,3}(?:%|per ?cent\b)")
 _SIDES = {"SUPPORTS": "CONTRADICTS", "CONTRADICTS": "SUPPORTS"}
 
 
@@ -64,9 +65,12 @@ class Case:
 
     def is_right_in(self, answer: str) -> bool:
         """Return whether an answer has a right string and no wrong one, or says yes or no right."""
-        text = answer.casefold()
+        text = _PERCENT.sub("%", answer.casefold())
         first = (re.findall(r"\w+", text) or [""])[0]
-        right, wrong = (list(map(str.casefold, self.row[side])) for side in ("right", "wrong"))
+        right, wrong = (
+            [_PERCENT.sub("%", each.casefold()) for each in self.row[side]]
+            for side in ("right", "wrong")
+        )
         if first in right or first in wrong:
             return first in right
         return any(one in text for one in right) and not any(one in text for one in wrong)
