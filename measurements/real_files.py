@@ -260,7 +260,8 @@ def with_text_column(content: bytes, *, fullest: bool = False) -> bytes:
     With ``fullest``, the column with the most filled cells is renamed, so that no row lacks text.
     """
     header, _, rest = content.partition(b"\n")
-    if b"\0" in header:  # UTF-16
+    # UTF-16, or lines that end with a carriage return
+    if b"\0" in header or b"\r" in header.rstrip(b"\r"):
         return content
     if re.search(rb"\b(?:text|content|contents|body)\b", header, re.IGNORECASE):
         return content

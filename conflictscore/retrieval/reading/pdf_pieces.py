@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from conflictscore.retrieval.reading.pdf_accents import has_accents, with_accented_letters
 from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
 from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
 
@@ -123,6 +124,8 @@ class BlockGlyphs:
         self.pdfium_text = own_text
         if _has_single_letters(self.words) or self.has_right_to_left:
             self.text = with_whole_words(self.text, self)
+        if has_accents(own_text):
+            self.text = with_accented_letters(self.text, self)
         if self.words.has_controls:
             self.text = with_known_signs(self.text)
         if self.text != own_text:
