@@ -40,21 +40,21 @@ def has_accents(text: str) -> bool:
 def with_accented_letters(text: str, glyphs: Glyphs) -> str:
     """Return a text whose letters have their accents; in place of each accent stands ``JOINER``."""
     characters = list(text)
-    left = _MOST
+    searches = _MOST
     for accent in _ACCENT.finditer(text):
         place = accent.start()
         beside = [near for near in (place + 1, place - 1) if 0 <= near < len(text)]
         own = _letter(characters, place, beside, glyphs)
-        if own is None and left and not text[place - 1 : place].strip():
-            left -= 1
+        if own is None and searches and not text[place - 1 : place].strip():
+            searches -= 1
             own = _letter(characters, place, _in_line(text, place), glyphs)
         if own is not None:
-            characters[own] = _accented(characters[own], text[place])
+            characters[own] = _composition(characters[own], text[place])
             characters[place] = JOINER
-    changed = "".join(characters)
-    return (
-        _AROUND.sub(lambda gap: _closed(changed, gap, glyphs), changed) if changed != text else text
-    )
+    joined_text = "".join(characters)
+    if joined_text == text:
+        return text
+    return _AROUND.sub(lambda gap: _closed_up(joined_text, gap, glyphs), joined_text)
 
 
 def _in_line(text: str, place: int) -> Iterator[int]:
@@ -72,15 +72,15 @@ def _letter(
     """Return the place of the letter that an accent belongs to."""
     middle, nearest, letter = _middle(place, glyphs), _CENTRED * glyphs.size(place), None
     for other in others:
-        if _LETTER.match(characters[other]) and _accented(characters[other], characters[place]):
+        if _LETTER.match(characters[other]) and _composition(characters[other], characters[place]):
             distance = abs(_middle(other, glyphs) - middle)
             if distance < nearest:
                 nearest, letter = distance, other
     return letter
 
 
-def _accented(letter: str, accent: str) -> str:
-    """Return a letter with an accent; empty if there is no such letter."""
+def _composition(letter: str, accent: str) -> str:
+    """Return the letter with an accent; empty if there is no such letter."""
     both = unicodedata.normalize("NFC", _DOTLESS.get(letter, letter) + _COMBINING[accent])
     return both if len(both) == 1 else ""
 
@@ -89,7 +89,7 @@ def _middle(place: int, glyphs: Glyphs) -> float:
     return (glyphs.x(place) + glyphs.right(place + 1)) / 2
 
 
-def _closed(text: str, gap: re.Match[str], glyphs: Glyphs) -> str:
+def _closed_up(text: str, gap: re.Match[str], glyphs: Glyphs) -> str:
     """Return what stands in place of accents and the spaces around them, of the same length."""
     start, end = gap.span()
     inside = start > 0 and end < len(text) and not text[start - 1].isspace()
