@@ -67,15 +67,17 @@ def _in_line(text: str, place: int) -> Iterator[int]:
 
 
 def _letter(
-    characters: Sequence[str], place: int, others: Iterable[int], glyphs: Glyphs
+    characters: Sequence[str], place: int, candidates: Iterable[int], glyphs: Glyphs
 ) -> int | None:
     """Return the place of the letter that an accent belongs to."""
     middle, nearest, letter = _middle(place, glyphs), _CENTRED * glyphs.size(place), None
-    for other in others:
-        if _LETTER.match(characters[other]) and _composition(characters[other], characters[place]):
-            distance = abs(_middle(other, glyphs) - middle)
+    for candidate in candidates:
+        if _LETTER.match(characters[candidate]) and _composition(
+            characters[candidate], characters[place]
+        ):
+            distance = abs(_middle(candidate, glyphs) - middle)
             if distance < nearest:
-                nearest, letter = distance, other
+                nearest, letter = distance, candidate
     return letter
 
 
