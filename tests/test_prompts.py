@@ -345,6 +345,18 @@ def test_brief_documents_have_no_address_and_a_date_only_if_it_is_known(tmp_path
         assert prompts.documents([one], brief=True) == DEFAULT.documents([one])
 
 
+def test_a_brief_document_has_no_heading_that_repeats_its_title() -> None:
+    one = Document(number=1, text="# The mill\n\nIt burned.", title="The mill")
+    for document, shown in (
+        (one, ">\nIt burned.\n<"),
+        (one.model_copy(update={"title": "A mill"}), ">\n# The mill\n\nIt burned.\n<"),
+        (one.model_copy(update={"text": "# The mill"}), ">\n# The mill\n<"),
+        (one.model_copy(update={"title": "", "text": "\nIt burned."}), ">\n\nIt burned.\n<"),
+    ):
+        assert shown in DEFAULT.documents([document], brief=True)
+        assert "# The mill" in DEFAULT.documents([one])
+
+
 def test_titles_and_addresses_cannot_leave_their_quotes_and_are_cut() -> None:
     block = document_block(title='The "new"\n  <b>rules</b>', url='https://a.example/?q="><script>')
     assert block == (

@@ -20,6 +20,7 @@ from conflictscore.answering.answer_replies import (
 )
 from conflictscore.answering.conversation import conversation_of, read_after
 from conflictscore.answering.evidence_text import conflict_details
+from conflictscore.answering.time_questions import stating_times
 from conflictscore.loop.examining import how_it_ended
 from conflictscore.loop.inputs import LETTERS
 from conflictscore.loop.state import (
@@ -96,9 +97,10 @@ class ModelAnswerer:
         fields = {"question": material(state["question"])}
         fields |= option_fields(options, by_probability=by_probability)
         reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
-        prompt, fit = _with_documents(
-            render, state["question"], documents_of(state), reader, history
-        )
+        documents = documents_of(state)
+        if context.generator.is_local and not options:
+            documents = stating_times(documents, state["question"])
+        prompt, fit = _with_documents(render, state["question"], documents, reader, history)
         options_to_weigh = options if by_probability else ()
         parameters = context.answer_parameters
         answer = await _answered(reader, prompt, options_to_weigh, read, history, parameters)

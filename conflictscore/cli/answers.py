@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from conflictscore.cli.common import judging, open_context, open_retriever, run_graph
+from conflictscore.cli.common import judging, load_early, open_context, open_retriever, run_graph
 from conflictscore.cli.options import (
     ManyDocs,
     with_call_budget,
@@ -79,6 +79,7 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     disagree on a claim, only the passage with this claim is corrected. The output shows the answer,
     the changes with their reasons, and the scores CS-C and CS-R.
     """
+    load_early(settings)
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.loop.inputs import check_question
     from conflictscore.retrieval.cleaning import clean_text
@@ -104,6 +105,7 @@ def score(answer: str, docs: tuple[str, ...], **settings: Any) -> None:
     evidence that contradicts it, averaged over claims. Both scores go from 0 to 1, and lower is
     better. The answer is not changed. The exit code is 1 if the model failed and there is no score.
     """
+    load_early(judging(settings))
     from conflictscore.graph.self_correction import build_scoring_graph
     from conflictscore.records import RunStatus
     from conflictscore.retrieval.document_files import read_documents
@@ -133,6 +135,7 @@ def correct(answer: str, docs: tuple[str, ...], question: str | None, **settings
 
     The answer may come from any chatbot. Undisputed text stays the same, byte for byte.
     """
+    load_early(settings)
     from conflictscore.graph.self_correction import build_self_correction_graph
     from conflictscore.middleware.corrector import correction_input
     from conflictscore.retrieval.document_files import read_documents

@@ -2,8 +2,10 @@
 
 import gc
 import json
+import os
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -55,6 +57,26 @@ def open_context(
     return open_run(
         chosen_spec(options), retriever, loop_settings, **models, max_calls=at_once, ledger=ledger
     )
+
+
+def load_early(options: Mapping[str, Any]) -> None:
+    """Begin to load the embedded model, if the options name it, before heavy modules are imported.
+
+    Loading takes one core, and so do the imports. A model that is not downloaded is left alone.
+    """
+    spec = options["model"]
+    if spec is None and not (options["base_url"] or os.environ.get("OPENAI_API_KEY")):
+        spec = "local"
+    provider, _, name = (spec or "").partition("?")[0].partition(":")
+    if provider != "local":
+        return
+    from conflictscore.models.local import resolve
+    from conflictscore.models.local.server import CONTEXT_WINDOW, start_in_background
+    from conflictscore.storage.fetching import fetched
+
+    weights, window = resolve(name), settings_in(options).get("context_window")
+    if path := weights if isinstance(weights, Path) else fetched(weights):
+        start_in_background(path, context_window=window or CONTEXT_WINDOW)
 
 
 def run_settings(options: Mapping[str, Any], **more: Any) -> "tuple[Settings, dict[str, Any]]":

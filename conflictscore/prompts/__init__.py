@@ -168,9 +168,9 @@ class PromptSet:
     def documents(self, documents: Iterable[Document], *, brief: bool = False) -> str:
         """Return the documents as a prompt shows them, each numbered and between tags.
 
-        The brief form, for models that take seconds to read a tag, has no address, and a date only
-        if it is known. It is not used if the user overrides the template ``document``, or in the
-        set ``paper``.
+        The brief form, for models that take seconds to read a tag, has no address, a date only if
+        it is known, and no heading that repeats the title. It is not used if the user overrides the
+        template ``document``, or in the set ``paper``.
         """
         is_brief = brief and not (self.follows_the_paper or "document" in self.overridden)
         return "\n\n".join(self._document(document, is_brief=is_brief) for document in documents)
@@ -186,6 +186,7 @@ class PromptSet:
             fields |= {"source": _attribute(document.url), "date": _attribute(date or "unknown")}
             return self.render("document", **fields)
         undated, dated = _BRIEF_DOCUMENTS
+        fields["text"] = material(_without_title(document))
         if not date:
             return self.render(undated, **fields)
         return self.render(dated, **fields, date=_attribute(date))
@@ -208,6 +209,14 @@ def _with_marks(template: str) -> tuple[Template, Mapping[str, Sequence[str]]]:
         return f"<document{place['about']}{mark}>{place['text']}</document{mark}>"
 
     return Template(_DOCUMENT.sub(marked, template)), fields_by_mark
+
+
+def _without_title(document: Document) -> str:
+    """Return the text of a document without a first line that only repeats its title."""
+    heading, _, rest = document.text.partition("\n")
+    title, body = document.title.strip(), rest.strip()
+    is_shown = 0 < len(title) <= _ATTRIBUTE_CHARS  # a longer title is cut
+    return body if body and is_shown and heading.lstrip("#").strip() == title else document.text
 
 
 def _attribute(text: str) -> str:

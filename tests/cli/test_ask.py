@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import threading
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conflictscore.cli import main
+from conflictscore.models.local.server import LocalServer, shared_server
 from conflictscore.retrieval.reading.by_ending import ENDINGS
 from tests.cli.conftest import Run
 from tests.fakes.openai_server import Fault, OpenAIServer, from_cache
@@ -306,8 +308,17 @@ def test_a_budget_of_calls_is_never_gone_beyond_and_what_was_paid_for_is_kept(
 
 @pytest.mark.timeout(400)
 def test_a_model_file_runs_the_loop_without_any_key_and_a_second_time_for_nothing(
-    smollm2_path: Path, tmp_path: Path
+    smollm2_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    threads = list[str]()
+    start = LocalServer._start
+
+    def noted(server: LocalServer, port: int) -> str:
+        threads.append(threading.current_thread().name)
+        return start(server, port)
+
+    shared_server(smollm2_path).close()  # an earlier test may have started it
+    monkeypatch.setattr(LocalServer, "_start", noted)
     # SmolLM2 judges at random, so this tests only the plumbing
     (tmp_path / "log.md").write_text("The log book says that the lamp was lit in 1874.")
     (tmp_path / "almanac.md").write_text("The almanac says that the lamp was lit in 1871.")
@@ -318,6 +329,7 @@ def test_a_model_file_runs_the_loop_without_any_key_and_a_second_time_for_nothin
 
     first, again = (json.loads(CliRunner().invoke(main, command).stdout) for _ in range(2))
 
+    assert threads == ["start of the local model"], "the model is loaded once, beside imports"
     assert first["answer"] in options
     assert first["usage"]["calls"] >= 3
     assert first["usage"]["input_tokens"] > 500

@@ -7,6 +7,7 @@ Limits without a stated reason were chosen by hand.
 """
 
 import atexit
+import contextlib
 import json
 import logging
 import os
@@ -211,6 +212,20 @@ def shared_server(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> 
                 server.close()
             server = _shared[key] = LocalServer(path, context_window=context_window)
         return server
+
+
+def start_in_background(path: str | Path, *, context_window: int = CONTEXT_WINDOW) -> None:
+    """Start this process's server for a model file in a thread, while the caller goes on.
+
+    The next call of `shared_server` waits for the server. If the start failed, that call tries
+    again, and raises the error.
+    """
+
+    def start() -> None:
+        with contextlib.suppress(ConflictScoreError, OSError):
+            shared_server(path, context_window=context_window)
+
+    threading.Thread(target=start, name="start of the local model", daemon=True).start()
 
 
 @atexit.register

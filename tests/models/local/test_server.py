@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -19,7 +20,7 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from conflictscore.errors import ConfigurationError, ProviderError, install_hint
-from conflictscore.models.local.server import LocalServer, shared_server
+from conflictscore.models.local.server import LocalServer, shared_server, start_in_background
 from conflictscore.models.spec import open_model
 from conflictscore.prompts import PromptSet
 from conflictscore.records import Document
@@ -134,7 +135,10 @@ def test_a_window_beyond_the_training_is_clamped(smollm2_path: Path) -> None:
 
 
 def test_the_shared_server_is_one_per_file_and_settings_and_comes_back(smollm2_path: Path) -> None:
+    start_in_background(smollm2_path, context_window=512)
+    _wait_for_start()
     first = shared_server(smollm2_path, context_window=512)
+    start_in_background(smollm2_path, context_window=512)
     assert shared_server(str(smollm2_path), context_window=512) is first
     first.close()
     first.close()
@@ -143,6 +147,25 @@ def test_the_shared_server_is_one_per_file_and_settings_and_comes_back(smollm2_p
     assert second is not first
     assert second.running
     second.close()
+
+
+def test_a_start_that_fails_in_the_background_is_an_error_of_the_next_call(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.gguf"
+    page.write_bytes(b"<html>")
+    start_in_background(page)
+    _wait_for_start()
+    with pytest.raises(ConfigurationError, match=r"cannot load .*page\.gguf"):
+        shared_server(page)
+    assert capfd.readouterr() == ("", "")
+
+
+def _wait_for_start() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "start of the local model":
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 def test_a_server_that_is_killed_comes_back_and_one_that_is_closed_does_not(
