@@ -97,7 +97,7 @@ class ModelAnswerer:
         fields = {"question": material(state["question"])}
         fields |= option_fields(options, by_probability=by_probability)
         reader, render = context.reader(meter), partial(context.prompts.render, template, **fields)
-        documents = documents_of(state)
+        documents: Sequence[Document] = documents_of(state)
         if context.generator.is_local and not options:
             documents = stating_times(documents, state["question"])
         prompt, fit = _with_documents(render, state["question"], documents, reader, history)
