@@ -165,6 +165,7 @@ def unclaimed_parts(
     names = tells_names(answer)
     terms = [terms_of(claim, names=names) for claim in claims]
     asked = terms_of(question, names=names).words
+    # a claim with more than half of the question's words is about the question
     on_question = {n for n, each in enumerate(terms) if 2 * len(each.words & asked) > len(asked)}
     listed = _Claims(claims, terms, verbatim, asked, on_question, topic_of(terms) | asked)
     jumbled = {n for n, claim in enumerate(claims) if is_jumbled(claim, answer)}
@@ -248,6 +249,7 @@ def claims_beyond(
         return ()  # claims in the answer's own words cannot go beyond it
     names = tells_names(answer)
     claims = without_labels(claims, answer)
+    # only the words and numbers of these two are used below, so no names are needed
     whole, asked = terms_of(answer, names=False), terms_of(question, names=False)
     # these include "one" and "first", which `terms_of` does not read as numbers
     small = small_numbers(answer) | small_numbers(question)
@@ -316,8 +318,9 @@ def states_nothing(answer: str, question: str) -> bool:
 def _data_states_nothing(answer: str, question: str) -> bool:
     """Return whether an answer in JSON states nothing in any of its values."""
     values = json_values(answer) or ()
+    # an empty object or list has one bracket; more may be nested too deeply to be read
     if not values and answer.count("{") + answer.count("[") > 1:
-        return False  # it may be nested too deeply to be read
+        return False
     literals = [answer[value.start : value.end] for value in values]
     return all(
         literal.startswith('"') and states_nothing(said_by(literal), question)

@@ -229,7 +229,7 @@ def run_benchmark(
     sample: int | None = None,
     seed: int = 0,
     temperature: float | None = None,
-    concurrency: int = 4,
+    concurrency: int = Limits.concurrency,
     max_tokens: int | None = None,
     prices: PriceTable | None = None,
     missing: Literal["fail", "skip"] = "fail",

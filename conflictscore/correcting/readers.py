@@ -253,6 +253,7 @@ def _useless(reply: str, question: str, document: Document, yes_no: bool) -> str
     if foreign_numbers := invented_numbers(
         reply, [document.title, document.text, publication_date, question]
     ):
+        # the numbers have no order, so the least is named, to give the same note each time
         return f"the document has no {min(foreign_numbers)}"
     return None
 

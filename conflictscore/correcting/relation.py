@@ -51,6 +51,7 @@ _LINE = re.compile(
     r"(?P<relation>SAME|RIVAL|CORRECTS|CORRECTED|OTHER|NOTHING)\b[*_ \t.]{0,4}(?P<things>\|.*)?",
     re.IGNORECASE,
 )
+# Words that a reply may exchange without a change of meaning: "each month", "every month".
 _QUANTIFIERS = frozenset(("each", "every", "all", "any"))
 # Matches English yes-or-no questions.
 _YES_NO_QUESTION = re.compile(
@@ -145,9 +146,9 @@ def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
 async def _told_by_the_answer(answers: Sequence[Rival], looking: Looking) -> list[int]:
     """Return the indices of replies that the answer, labelled like a document, supports.
 
-    The label is used only if the labeler is embedded: a capable judge recognises such replies
-    itself. The answer must also contain every value of the reply, since the label of a small
-    encoder is not reliable enough alone.
+    Only an embedded labeler is asked, since its calls cost nothing. Otherwise, the reply is left to
+    the next method. The answer must also contain every value of the reply, since the label of a
+    small encoder is not reliable enough alone.
     """
     if not answers or not looking.answer or not looking.is_labelled_by_embedded:
         return []
@@ -188,6 +189,7 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
         if n in documents and tells_own_fact(documents[n], question, looking.question, text, own)
     ]
     if not others:
+        # a document without words for the fact may not state it, so the reply's bearing is unclear
         return _related(answer, Relation.NOTHING)
     others = [each for each in others if _is_of_the_thing(each, answer, text, own, looking)]
     if not others:
@@ -252,7 +254,7 @@ async def _judged(
     texts = [Document(number=1, text=f"{looking.answer}\n{claim.claim.text}"), *behind]
     relations = []
     for answer, giver, verdict in zip(answers, givers, verdicts, strict=True):
-        is_named = stands_in(verdict.thing, giver) if verdict.thing else False
+        is_named = stands_in(verdict.thing, giver)  # an empty name is in no document
         own_stands = any(stands_in(verdict.own_thing, text) for text in texts)
         apart = is_named and own_stands
         relations.append(

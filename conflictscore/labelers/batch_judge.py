@@ -139,7 +139,7 @@ def read_reply(
     A claim stays open if the reply has no verdict on it, or several. Verdicts with other ids are
     ignored.
     """
-    verdict_list = reply.get(VERDICTS)
+    verdict_list = reply.get(VERDICTS)  # a single verdict may lack the list around it
     verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
     if not isinstance(verdict_list, list):
         raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it

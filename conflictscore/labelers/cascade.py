@@ -101,6 +101,7 @@ class Cascade:
                 "cheap": dict(cheap.identity),
                 "judge": dict(judge.identity),
                 "certain": self._thresholds._asdict(),
+                # left out by default, as in versions without this choice
                 **({"deciding": deciding} if deciding else {}),
             }
 

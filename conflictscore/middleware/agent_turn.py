@@ -61,6 +61,7 @@ from conflictscore.threads import on_home_loop
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
+"""Calls the agent's model; the flag keeps the reply's tokens out of ``messages`` streams."""
 
 _log = logging.getLogger(__name__)
 # raised by ModelRefusalMiddleware; older versions of langchain-core do not have it
@@ -307,6 +308,7 @@ class AgentTurn:
         settings, first = self._settings, self._answers[0]
         if settings.refusal is None:
             refuse(run, settings.require, cause)
+        # no id and no token probabilities, since the model did not write the refusal
         metadata = {k: v for k, v in first.message.response_metadata.items() if k != "logprobs"}
         update = {"content": settings.refusal, "id": None, "response_metadata": metadata}
         message = with_verdict(first.message.model_copy(update=update), run)

@@ -373,7 +373,7 @@ def _scores(report: ConflictReport) -> Iterator[str]:
 
 
 def _standing(report: ConflictReport, claim: ClaimEvidence) -> str:
-    """Return the standing of a claim; documents with weight 0 are ignored."""
+    """Return a claim's standing; if only documents of weight 0 have labels, it is unsupported."""
     if dispute := report.why_disputed(claim):
         return dispute
     counted = claim.excluding_zero_weight(report.weights)

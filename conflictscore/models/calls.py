@@ -40,6 +40,7 @@ async def call(
     retriever in their own loop and later invoke a graph synchronously. An async call would then use
     the client in a second loop. So a synchronous run calls ``invoke`` in a worker thread. An
     asynchronous run does the same if the client belongs to a closed loop, as after ``asyncio.run``.
+    A run that reads long texts has a loop of its own, so the client is called on its caller's loop.
     """
     if not SYNCHRONOUS.get():
         try:

@@ -79,6 +79,7 @@ class EndpointChat(ChatOpenAI):
         Callbacks other than this package's meters get all of LangChain's events.
         """
         meters = self._sole_listeners(config or {})
+        # LangChain's own method is also needed if it may have to stream the reply
         if meters is None or not self.disable_streaming:
             return await super().ainvoke(input, config, stop=stop, **kwargs)
         messages = self._convert_input(input).to_messages()

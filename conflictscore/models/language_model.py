@@ -92,8 +92,7 @@ class LanguageModel:
     admit: Callable[[], None] | None = None
     """Called before each attempt; raises if the budget of a run is used up."""
     on_kept: Callable[[Sequence[BaseMessage], int, Mapping[str, Any]], None] | None = None
-    """Called whenever the cache has a reply. The function's arguments are the messages, the reply
-    limit, and the stored reply."""
+    """Called with messages, reply limit and stored reply whenever the cache has a reply."""
     capabilities: Capabilities | None = None
     """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 
@@ -363,6 +362,7 @@ class LanguageModel:
             self.chat,
             self._capabilities,
             thinking_tokens=self.thinking_tokens,
+            # half of a small context window stays free for the prompt
             spare_tokens=min(THINKING_TOKENS, self.context_window // 2),
             # these two are known to accept the first form
             scouts=not (self.is_local or self.endpoint.startswith(_OPENAI_URL)),

@@ -165,9 +165,11 @@ def without_reasoning(text: str, prompt: str = "") -> str:
     Raises:
         ValueError: A block is not closed.
     """
+    # a byte-order mark, a zero-width space and a null character are invisible
     text = text.lstrip("\ufeff\u200b\0")
     has_channels = "<|channel|>" in text.lower()
     text = _last_channel(text) if has_channels else _after_bare_header(text, prompt)
+    # tokens may stand before the reasoning as well as between it and the answer
     return _without_tokens(_without_blocks(_without_tokens(text)))
 
 

@@ -164,6 +164,7 @@ class EvidenceLabel(Record):
     reasoning: str | None = None
     score: _Share | None = None
     """The judge's probability for its label, in [0, 1]; None if the judge reports none."""
+    # left out of the JSON if None, as in versions without this field
     probabilities: Annotated[
         dict[Label, _Share] | None, Field(exclude_if=lambda shares: shares is None)
     ] = None

@@ -320,7 +320,7 @@ async def record_questions(
             try:
                 with collecting() as notes:
                     found = await retriever.ainvoke(question)
-            except ConfigurationError:
+            except ConfigurationError:  # every other question would fail too
                 raise
             except ConflictScoreError as error:
                 used_up = isinstance(error, QuotaError)
@@ -330,6 +330,7 @@ async def record_questions(
                 if isinstance(error, ProviderError):  # other errors affect only this question
                     failed_in_a_row += 1
                     if used_up or failed_in_a_row >= FAILURES_IN_A_ROW:
+                        # of questions that failed at the same time, the first one counts
                         report = replace(report, stopped=report.stopped or error)
             else:
                 recording = _Recording(

@@ -41,8 +41,7 @@ _OTHER_WAYS = (
     " (your own files)"
 )
 _MOST_BYTES = 5_000_000
-"""Maximum number of bytes in a provider's reply. A typical page of results has about ten
-thousand."""
+"""Maximum bytes of a provider's reply; a typical page of results has about ten thousand."""
 # Words that indicate a used-up quota or credit; retrying is then useless.
 _USED_UP = re.compile(r"credit|quota|billing|usage limit", re.I)
 # Words that indicate a limit that resets only after a day or a month.
@@ -52,10 +51,8 @@ _MOMENTARY = re.compile(r"per\s*(?:second|minute)|rate[\s_-]?limit", re.I)
 # Words in Google's replies with status 400 that indicate a wrong key or project.
 _SET_UP_WRONGLY = re.compile(r"api[ _]?key|FAILED_PRECONDITION", re.I)
 _LONGEST_WAIT = 60.0
-"""Longest pause, in seconds, that a provider may request.
-
-If a provider requests a longer pause, it is not asked again.
-"""
+"""Longest pause, in seconds, that a provider may request. After a request for a longer one, the
+provider is not asked again."""
 # Fields of a reply that may contain the reason for a failure, in the order in which they are tried.
 _REASON_KEYS = ("error", "errors", "code", "message", "detail", "reason", "status")
 # A number of seconds, as in the header ``Retry-After``.
@@ -193,12 +190,14 @@ class WebSearchRetriever(TopKRetriever):
                     body += chunk
                     if len(body) > _MOST_BYTES:
                         return self.wrong_form(f"it is longer than {_MOST_BYTES:,} bytes")
+                    # the client's own timeout applies to each read, not to the whole reply
                     if time.monotonic() - started > self.timeout:
                         return self.timed_out()
         except httpx2.TimeoutException:
             return self.timed_out()
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             return self.unreachable(error)
+        # a bad address, a proxy whose protocol needs another package, or a missing file
         except (ValueError, ImportError, OSError) as error:
             names = "HTTPS_PROXY, SSL_CERT_FILE or a similar variable"
             message = f"the proxy or certificates set by {names} cannot be used"
@@ -279,6 +278,7 @@ class WebSearchRetriever(TopKRetriever):
 
     def _set_up_wrongly(self, status: int, cause: str) -> Fault:
         """Return the fault for an unusable key or address, with the setting to check."""
+        # redirects and 404 are about the address, whatever the key
         about_key = self.key_variables and status >= 400 and status != 404
         settings = " or ".join(self.key_variables) if about_key else "the address"
         hint = self.hints.get(status, f"check {settings}")
@@ -309,7 +309,7 @@ class WebSearchRetriever(TopKRetriever):
             return self
         try:
             url = httpx2.URL(self.endpoint.strip())
-            url.host.encode("idna")
+            url.host.encode("idna")  # fails for a host that could not be looked up
             plain = url.scheme in ("http", "https") and not (url.query or url.fragment)
             has_host = bool(url.host) and (url.port is None or 0 < url.port < 65536)
         except (httpx2.InvalidURL, UnicodeError):

@@ -144,7 +144,7 @@ class RayEngine:
         context = ray.data.DataContext.get_current().copy()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.target_max_block_size = block_bytes or 1
+        context.target_max_block_size = block_bytes or 1  # one byte: each row becomes a block
         context.max_errored_blocks = -1  # the rows of such blocks are scored again
         with ray.data.DataContext.current(context):
             dataset = ray.data.read_datasource(

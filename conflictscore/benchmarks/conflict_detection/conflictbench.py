@@ -184,6 +184,7 @@ def read_macnoise(path: Path, seed: int, name: str) -> list[ClaimGroup]:
         if not pairs:
             return "no passage could be rewritten to give a different answer"
         return _Question(
+            # a row without an id gets its number in the file
             where.rpartition(" ")[2] if row.id is None else str(row.id),
             row.question,
             row.answers[0],
@@ -291,6 +292,7 @@ def read_conflictingqa(path: Path, seed: int) -> list[ClaimGroup]:
         pages.setdefault(page.search_query, []).append(
             GroupDocument(text=page.text_window, title=page.title or "", label=label)
         )
+        # in a search query, quotation marks only ask for the exact words
         if page.search_type == "yes_statement" and page.search_engine_input:
             claims.setdefault(page.search_query, page.search_engine_input.replace('"', ""))
     return [

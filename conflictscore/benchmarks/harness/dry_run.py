@@ -264,7 +264,7 @@ def estimate(
         ):
             methods = setup.settings.methods
             session = Session(store, context, grader, benchmark, methods, ledger)
-            await session.run(1)
+            await session.run(1)  # one at a time, so that the made-up options alternate
             for record in store.records():
                 for model, usage in record.usage.items():
                     usage_by_place[record.step, model] += usage

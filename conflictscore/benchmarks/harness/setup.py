@@ -205,6 +205,7 @@ class Setup:
         cache = context.cache if context.cache is not None and steady else own
 
         def counted(model: LanguageModel) -> LanguageModel:
+            # None would forbid caching, so a model with unknown settings has none here
             parameters = model.parameters or {}
             # "deterministic" makes the model store its replies; the run's own cache stores all
             # replies, so that no call is paid for twice

@@ -172,7 +172,6 @@ def most_likely_pair(
     Returns:
         The product, and the numbers of the supporting and the contradicting document.
     """
-    # the two best of each side suffice: the best of one side may be the best of the other too
     supports, contradicts = (
         sorted(probabilities, key=lambda number: -probabilities[number][side])[:2]
         for side in (Label.SUPPORTS, Label.CONTRADICTS)
@@ -246,7 +245,8 @@ class NliByClaim:
                 on_label(verdict)
 
         try:
-            # the fastest model is last in ``models``
+            # the fastest model is last in ``models``; it goes first, so that if the time runs out
+            # during the slow one, each pair that this one has reached has all verdicts
             for place in reversed(range(len(self.models))):
                 on_verdict = partial(collect, place=place)
                 await judge_all(self.models[place], pairs, on_verdict, meter, cache)

@@ -191,7 +191,7 @@ class _Outline:
     def __init__(self, text: str) -> None:
         """Analyse the text, in linear time."""
         self._text = text
-        self._sentences = [0, *sentence_starts(text)[1:]]
+        self._sentences = sentence_starts(text)
         lines = text.split("\n")
         self._starts = [0]
         for line in lines[:-1]:

@@ -174,6 +174,7 @@ def difference(claim: str, sentence: str) -> Difference | None:
     if not _FEWEST_WORDS <= len(ours) <= _MOST_WORDS or _has_few(ours, sentence):
         return None
     whole = _words_in(sentence)
+    # only a word of direction may be lacking, since another one may stand in its place
     missing = (Counter(_folded(ours)) - Counter(_folded(whole))).elements()
     if not all(word in _DIRECTIONS for word in missing):
         return None
@@ -290,6 +291,7 @@ def _negation(ours: _Words, whole: _Words) -> Difference | None:
         clause = _denied_clause(whole[start : start + len(ours) + 3], len(ours))
         denying = sum(word.folded in _NEGATIONS for word in clause)
         plain = tuple(word for word in clause if word.folded not in _NEGATING)
+        # two negations may cancel each other
         if denying == 1 and _folded(plain) == _folded(ours):
             return None if _unequal_values(ours, plain) else Difference.NEGATION
     return None
@@ -330,6 +332,7 @@ def _is_swapped(ours: _Words, clause: _Words) -> bool:
         return False
     unequal = [place for place, word in enumerate(words) if word != others[place]]
     of_names = all(ours[p].written[0].isupper() and clause[p].written[0].isupper() for p in unequal)
+    # two words of any kind may swap places, but more only if they are names of several words
     if len(unequal) != 2 and not of_names:
         return False
     between = frozenset(words[unequal[0] + 1 : unequal[-1]])

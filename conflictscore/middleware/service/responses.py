@@ -69,6 +69,7 @@ class ResponseForm:
         """Return the response with this status; by default a response without output yet."""
         fields: dict[str, Any] = {"output": [], "error": None, "usage": None}
         fields |= {**self._common, "status": status, **more}
+        # not validated, since the request's own fields are repeated as they were sent
         return types.Response.construct(None, **fields)
 
     def _items(self, completion: Completion) -> list[_Message | _Call]:

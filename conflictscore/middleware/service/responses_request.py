@@ -144,6 +144,7 @@ def read_responses(body: Fields, earlier: Mapping[str, str]) -> ResponsesRequest
         chat |= _text_settings(request.text)
     if request.tools:
         chat["tools"] = [_tool(tool, f"tools[{at}]") for at, tool in enumerate(request.tools)]
+        # only with tools, since chat completions refuse a choice among none
         if request.tool_choice is not None:
             chat["tool_choice"] = _tool_choice(request.tool_choice)
     return ResponsesRequest(read_chat(chat), body, bool(request.stream))

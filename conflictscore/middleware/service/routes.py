@@ -323,4 +323,5 @@ async def ready(service: Shared) -> Response:
 
 
 def _model(name: str) -> dict[str, Any]:
+    """Return a model as OpenAI's API lists it; the time of its creation is unknown, so it is 0."""
     return {"id": name, "object": "model", "created": 0, "owned_by": OWN_NAME}

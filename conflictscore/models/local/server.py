@@ -106,6 +106,7 @@ class LocalServer:
 
     def _new_process(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         try:
+            # "-P": a module next to the file must not be imported in place of another of its name
             return subprocess.Popen(  # noqa: S603 (this interpreter, our own file)
                 [sys.executable, "-P", str(_HOST)],
                 stdin=subprocess.PIPE,

@@ -247,7 +247,7 @@ class _Body:
         try:
             while data and not self.full:
                 if self._inflate.eof:  # servers may concatenate gzip streams or pad the last one
-                    if not data.startswith(b"\x1f"):
+                    if not data.startswith(b"\x1f"):  # the first byte of each gzip stream
                         return
                     self._inflate = zlib.decompressobj(_GZIP)
                 self._kept += self._inflate.decompress(data, self._limit + 1 - len(self._kept))

@@ -310,7 +310,7 @@ def grids(vertical: Sequence[Area], horizontal: Sequence[Area]) -> list[Grid]:
     order = sorted(range(len(vertical)), key=lambda place: (_x(vertical[place]), vertical[place]))
     for first, second in pairwise(order):
         below, above = vertical[first], vertical[second]
-        # a long line may be drawn in pieces, one above another
+        # a long line may be drawn in pieces, one above another, at the same distance from the left
         if abs(_x(above) - _x(below)) < 1 and above.bottom - below.top <= _MEET:
             groups.join(first, second)
     walls_by_group: dict[int, list[Area]] = {}

@@ -220,7 +220,7 @@ def _signs(glyphs: BlockGlyphs, line: PlacedLine, crop: Box) -> list[Sign]:
     by_origin: dict[tuple[int, int, int], list[int]] = {}
     owners = glyphs.owners(places).tolist()
     for number, ((x, y), owner) in enumerate(zip(origins, owners, strict=True)):
-        if is_inside(crop, x, y):
+        if is_inside(crop, x, y):  # origins in the same tenth of a point count as equal
             by_origin.setdefault((owner, round(10 * x), round(10 * y)), []).append(number)
     signs: list[Sign] = []
     marks: list[Sign] = []

@@ -12,9 +12,9 @@ Limits without a stated reason were chosen by hand.
 import ctypes
 import time
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from conflictscore.retrieval.reading.pdf_objects import PageObjects
+from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects
 from conflictscore.retrieval.reading.pdf_runs import TextRun
 from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, calls
 
@@ -59,21 +59,12 @@ _LAYER_NAME = "OC\0".encode("utf-16-le")
 """The name of the mark of content in a layer, as pdfium returns it."""
 
 
-class _Area(NamedTuple):
-    """The box around an object on a page, in points from the page's left and bottom edges."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
-
-
 class Sight:
     """Finds the visible text on the pages of one file.
 
     Attributes:
-        unsure: The number of runs that were not examined for lack of time. Runs that were not
-            examined count as visible.
+        unsure: The number of runs that were not examined, since the images of the file's pages had
+            taken ten seconds. Such runs count as visible.
     """
 
     def __init__(self, many: ManyCalls, *, has_layers: bool, has_layered_groups: bool) -> None:
@@ -134,6 +125,7 @@ class Sight:
         """Return the numbers of texts' clips, and their colours."""
         numbers = self._many.colours(texts)
         clips = [*map(self._calls.any_clip_paths, map(self._calls.any_clip, texts))]
+        # if all texts have one colour, its 16 bytes are shared instead of cut out for each text
         if numbers == numbers[:16] * len(texts):
             return clips, [numbers[:16]] * len(texts)
         return clips, [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
@@ -262,7 +254,7 @@ def _without_image(page: Any, runs: Sequence[TextRun], unpainted_owners: set[int
     }
 
 
-def _is_within(run: TextRun, area: _Area) -> bool:
+def _is_within(run: TextRun, area: Area) -> bool:
     # with a tolerance of one point; chosen by hand
     return area.left - 1 <= run.x <= area.right + 1 and area.bottom - 1 <= run.y <= area.top + 1
 
@@ -278,12 +270,12 @@ def _overlaps(run: TextRun, runs: Sequence[TextRun]) -> bool:
     )
 
 
-def _images(page: Any) -> list[_Area]:
+def _images(page: Any) -> list[Area]:
     import pypdfium2.raw as pdfium
 
     # find images in up to three nested groups of objects; chosen by hand
     kinds = [pdfium.FPDF_PAGEOBJ_IMAGE]
-    return [_Area(*image.get_bounds()) for image in page.get_objects(filter=kinds, max_depth=3)]
+    return [Area(*image.get_bounds()) for image in page.get_objects(filter=kinds, max_depth=3)]
 
 
 def _image(page: Any) -> "tuple[NDArray[np.int16], float]":

@@ -204,6 +204,7 @@ class _Slides:
         for shape in sorted(body, key=lambda shape: shape.box.top):
             if not bands or shape.box.top >= end:
                 bands.append([])
+                # one more, so that shapes without a height that have the same top share a band
                 end = shape.box.top + min(shape.box.height // 2, self._height // _BAND) + 1
             bands[-1].append(shape)
         ordered = (sorted(band, key=lambda shape: shape.box.left) for band in bands)

@@ -175,6 +175,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
 
 def _check_any(count: int, url: str, faults: _Faults) -> None:
     if not count:
+        # whoever reports the error names the file
         raise UnreadableError(faults.first.removeprefix(f"{url}, ") or "has no text")
 
 
@@ -190,7 +191,7 @@ def _row_document(
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
-        if is_scalar(clean_fields.get(name, []))
+        if is_scalar(clean_fields.get(name, []))  # a list is no single value
     }
     unkept_fields |= {
         name: None
@@ -205,6 +206,7 @@ def _row_document(
 
 
 def _is_null(value: object) -> bool:
+    # NaN, which Python's JSON reader accepts, is the only number that differs from itself
     return value is None or (isinstance(value, float) and value != value)
 
 

@@ -220,7 +220,8 @@ def _commas(kinds: list[str], point: int) -> tuple[bool, int]:
     """Return whether thousands are grouped, and how many times a number is divided by 1,000."""
     commas = [place for place, kind in enumerate(kinds) if kind == "comma"]
     last = max((n for n, kind in enumerate(kinds) if kind in ("digit", "point")), default=-1)
-    # a comma between digits groups thousands; one after the last digit divides by 1,000
+    # a comma between digits groups thousands; one after the last digit, or right before the point,
+    # divides by 1,000
     grouped = any("digit" in kinds[:place] and "digit" in kinds[place:point] for place in commas)
     return grouped, sum(place > last or place == point - 1 for place in commas)
 
@@ -324,6 +325,7 @@ def _nearest(part: Fraction, below: str) -> tuple[int, int]:
 def _date(tokens: list[_Token], days: float) -> str:
     """Write a moment in a section for dates; ``days`` counts from the start of the calendar."""
     decimals = max((t.text.count("0") for t in tokens if t.kind == "date"), default=0)
+    # spreadsheets show at most thousandths of a second
     seconds = round(days * _SECONDS_OF_DAY, min(decimals, 3))
     # before March 1900, spreadsheets are a day off, since their calendar includes 29 February 1900
     epoch = datetime(1899, 12, 30 if days >= 61 else 31)  # noqa: DTZ001 - cells have no zone

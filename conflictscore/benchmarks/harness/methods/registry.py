@@ -124,7 +124,7 @@ COMPARED = (
     ("regenerated-rag", "resample"),
     ("regenerated-rag", "placebo"),
 )
-"""Comparisons with methods other than ``rag``; each is made if both of its methods were run. The
+"""Comparisons with methods other than ``rag``. Each is made if both of its methods were run. The
 first comparison is the paper's (Tables 4 and 5). All pairs but the first compare
 ``regenerated-rag`` with its controls, to separate the effect of the evidence from the effect of
 asking twice.
