@@ -474,7 +474,7 @@ def test_a_claim_of_what_the_answer_no_longer_says_goes_wherever_it_was_placed(
     model: ChatOpenAI, world: RevisingWorld
 ) -> None:
     world.answer = f"The lamp was lit in 1871. {REQUESTS}"
-    both = "Requests about the lamp lit in 1871 go to the harbour office."
+    both = "Requests on the lamp lit in about 1871 go to the harbour office."
     world.decomposition = (
         f"Claims:\n- The lamp was lit in 1871. || The lamp was\n- {both} || Requests go"
     )
