@@ -70,6 +70,8 @@ CASES = {
     "answers that captions repeat": Shown(".srt", srt("Was it safe?", "Yes.", "Was it approved?", "Yes."), "Was it safe?\nYes.\nWas it approved?\nYes."),
     "captions that scroll": Shown(".srt", srt("Lit in", "Lit in\n1932", "1932\nby Poe"), "Lit in\n1932\nby Poe"),
     "a cue that begins with a blank": Shown(".vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n \nLit\n", "Lit"),
+    "captions with short times": Shown(".vtt", "WEBVTT\n\na1/12-0\n0:0:3.540 --> 0:0:7.23\n<v Ann>Lit</v>\n", "Ann: Lit"),
+    "captions with whole seconds": Shown(".srt", "1\n00:00:01 --> 00:00:02\nLit\n", "Lit"),
     "captions with old line ends": Shown(".vtt", "WEBVTT\r\r00:01.000 --> 00:02.000\rLit\r", "Lit"),
     "thousands in an unquoted text": Shown(".csv", "id,text\n1,It cost 1,250,000 marks\n", "It cost 1,250,000 marks", "read as one text"),
     "rows above a header": Shown(".csv", "Lights of the coast,\n\nname,text\na,Lit in 1932\n", "Lit in 1932", "rows above the header, left out: 1 ('Lights of the coast')"),
