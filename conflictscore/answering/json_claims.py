@@ -134,6 +134,8 @@ def _says(statement: str, text: str) -> bool:
         return True
     numbers, own = _plain_numbers(text), telling_terms(text)
     enough = 2 * len(own & telling_terms(statement)) >= len(own)
+    # A number is a term too, but its digits may be grouped otherwise, as in 1,00,000 for 100000. So
+    # a value of only numbers needs no shared terms.
     return numbers <= _plain_numbers(statement) and (enough or not own - numbers)
 
 

@@ -69,7 +69,7 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 """Matches a clause that only says which of several things a source refers to."""
-# Words that introduce a reason, which is a statement.
+# Words that introduce a reason or an exception, which is a statement.
 _REASON = re.compile(r"\b(?:because|since|as|but|denn|weil|car|porque)\b", re.IGNORECASE)
 # "I could not find", "but I am unable to say".
 _COULD_NOT_FIND = re.compile(

@@ -71,7 +71,7 @@ def transient_error(error: Exception) -> TransientError | None:
     fault = fault_of(error)
     if fault is None or fault.status is None or _is_lasting(fault, fault.status):
         return None
-    again = fault.headers.get("x-should-retry") != "false"
+    again = fault.headers.get("x-should-retry") != "false"  # OpenAI's own client obeys it too
     after = _asked_wait(fault.headers)
     # a 503 that does not say how long to wait means a failing server, not a busy one
     for_now = fault.status == HTTPStatus.SERVICE_UNAVAILABLE and (
@@ -164,9 +164,10 @@ class Retries:
         """Return the seconds to wait before the next attempt, or None to give up.
 
         ``attempt`` counts from 1; ``seconds_spent`` is the time since the first attempt began.
-        ``refusals`` is the number of calls, from all callers, that were refused since the endpoint
-        last answered. If this number is higher than ``attempt``, it determines the wait. So many
-        callers together do not call a busy endpoint more often than a single caller would.
+        ``refusals`` is the number of refusals and timeouts, of all callers' calls, since the
+        endpoint last answered; callers give it only for a refused call. If this number is higher
+        than ``attempt``, it determines the wait. So many callers together do not call a busy
+        endpoint more often than a single caller would.
         """
         if not trouble.again:
             return None

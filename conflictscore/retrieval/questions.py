@@ -111,9 +111,9 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _csv_rows(text: str, file_name: str, separator: str = ",") -> Iterator[tuple[str, list[str]]]:
+def _csv_rows(text: str, file_name: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the non-blank rows in a file of questions; see ``_json_rows``."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     allow_long_cells(len(text) + 1)
     start = 1  # the first line of a row; a row with quoted line ends has several lines
     try:

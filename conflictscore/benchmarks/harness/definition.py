@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+# "as Form" lets other modules import it from here, together with Benchmark
 from conflictscore.benchmarks.harness.methods.method import Form as Form
 from conflictscore.benchmarks.harness.methods.method_opening import method_of
 from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS

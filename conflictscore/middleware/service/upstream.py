@@ -61,7 +61,8 @@ class Upstream:
         """Request a whole chat completion; upstream failures become error responses."""
         request_body = {k: v for k, v in body.items() if k not in ("stream", "stream_options")}
         limit, completions = self.model.limit, self._client.chat.completions
-        # sent as extra_body, since the client's method lacks parameters for other servers' fields
+        # sent as extra_body, since the client's method lacks parameters for other servers' fields;
+        # the method requires messages, which those in extra_body then replace
         send = partial(
             completions.with_raw_response.create,
             model=self._name,

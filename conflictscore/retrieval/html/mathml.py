@@ -62,6 +62,7 @@ def _scripts(node: "LexborNode") -> str:
     base, *parts = node.iter()
     tags = [part.tag for part in parts]
     first = tags.index("mprescripts") if "mprescripts" in tags else len(parts)
+    # on each side a subscript and a superscript in turn, an empty element where one is missing
     behind, before = (
         "".join(
             f"{'^' if place % 2 else '_'}{grouped(text)}"

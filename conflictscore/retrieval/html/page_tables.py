@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
+from conflictscore.retrieval.shaping.table_columns import MOST_SPANNED, Cell, grid, table_lines
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -120,4 +120,4 @@ def _span(cell: "LexborNode", name: str) -> int:
         return 1
     # Browsers allow at most 1,000 columns and 65,534 rows. Five digits are enough for both limits;
     # a hostile number may have many more.
-    return int(span[:5]) or (1_000 if name == "rowspan" else 1)
+    return int(span[:5]) or (MOST_SPANNED if name == "rowspan" else 1)

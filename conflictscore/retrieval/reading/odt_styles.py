@@ -88,6 +88,7 @@ def _look(layers: list[Element]) -> Look:
     struck = struck or nearest("text-properties", "text-line-through-type")
     place = nearest("text-properties", "text-position")
     lowered = place.startswith(("sub", "-"))
+    # the value is "super" or a share of the line's height such as "33% 58%"; 0% is the baseline
     raised = not lowered and not place.startswith("0%") and place != ""
     grounds = (nearest(f"{part}-properties", "background-color") for part in _GROUNDS)
     ground = next(filter(None, grounds), "")

@@ -86,7 +86,7 @@ def _plain(text: str) -> str:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if len(rare) and _FORMS.search(text):
         text = _FORMS.sub(lambda form: unicodedata.normalize("NFKC", form[0]), text)
-    if (rare >= ord("ﬀ")).any():
+    if (rare >= ord("ﬀ")).any():  # the ligature with the lowest code
         for ligature, letters in _SPELLED.items():
             text = text.replace(ligature, letters)
     return text

@@ -6,7 +6,7 @@ from typing import NamedTuple
 _LONGEST_REPEATED = 80
 """Maximum number of characters in a cell that is repeated in each place it spans. A longer cell
 appears once."""
-_MOST_COLUMNS, _MOST_SPANNED = 200, 1_000
+_MOST_COLUMNS, MOST_SPANNED = 200, 1_000
 """Maximum number of columns that spanning cells and padding may fill, and of rows that a cell may
 span. A hostile file may state any number. Cells beyond the last column are kept.
 """
@@ -67,7 +67,7 @@ def _across(cell: Cell, room: int) -> list[str]:
 
 def _down(cell: Cell, column: int, width: int) -> dict[int, tuple[str, int]]:
     """Map each column of a cell to the cell's text and the number of further rows that it spans."""
-    rows = min(cell.rows, _MOST_SPANNED) - 1
+    rows = min(cell.rows, MOST_SPANNED) - 1
     return dict.fromkeys(range(column, column + width), (_again(cell), rows))
 
 
