@@ -15,14 +15,18 @@ CITATIONS = r"(?:[ \t]{0,20}\[[^\[\]\n]{1,120}\]){0,40}"
 """A regular expression for a series of citations, which are numbers or names in brackets."""
 
 # Marks that end a sentence in various scripts.
-_STOP = "[.!?…।॥؟۔։።។၊།\u037e]"
-# The end of a sentence with its closing marks, notes and citations. The first part is followed by
-# white space; Chinese and Japanese sentences (the last part) are not. Greek questions end with ";".
+_STOPS = ".!?…।॥؟۔։።។၊།\u037e"
+_CJK_STOPS = "。！？｡．"
+_MARK = rf"[{_STOPS};{_CJK_STOPS}]"
+"""The first character of each pattern below. A search passes quickly over all other characters."""
+# What follows the first mark: further marks, closing marks, notes and citations. White space comes
+# next, except after Chinese and Japanese sentences (the last part). Greek questions end with ";".
 # French has a space before "»".
-_END_AT_ANY_MARK = (
-    rf"(?<!{_STOP})(?:{_STOP}++|(?<=[\u0370-\u03ff\u1f00-\u1fff]);)(?:[ \u00a0\u202f]»)?"
+_AFTER_ANY_MARK = (
+    rf"(?<![{_STOPS}][{_STOPS};])"
+    rf"(?:(?<=[{_STOPS}])[{_STOPS}]*+|(?<=[\u0370-\u03ff\u1f00-\u1fff];))(?:[ \u00a0\u202f]»)?"
     rf"[\"'“”‘’»)*_¹²³⁰⁴-⁹]*+(?P<cited>{CITATIONS})(?=\s|$)"
-    rf"|[。！？｡．]++[”’」』）]*+(?P<cited_cjk>{CITATIONS})"
+    rf"|(?<=[{_CJK_STOPS}])[{_CJK_STOPS}]*+[”’」』）]*+(?P<cited_cjk>{CITATIONS})"
 )
 # White space, quotation marks and brackets that may precede a sentence.
 _OPENING = re.compile("[\\s\"'“‘„«»(*_¿¡]*+")
@@ -60,8 +64,9 @@ _MAY_END = frozenset(
 _NO_SURE_ENDS = ("circa", "pprox", "essrs", *(word[-5:] for word in _MAY_END if len(word) > 4))
 """The last five letters of abbreviations with at least five letters."""
 _END = re.compile(
-    rf"\.(?<=[a-z]{{5}}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{{5}}\.)"
-    rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_END_AT_ANY_MARK}"
+    rf"{_MARK}(?:"
+    r"(?<=[a-z]{5}\.)(?= [A-Z])(?<![b-df-hj-np-tv-xz]{5}\.)"
+    rf"(?<!(?:{'|'.join(_NO_SURE_ENDS)})\.)(?P<surely>)|{_AFTER_ANY_MARK})"
 )
 """A possible end of a sentence. A match without the group ``surely`` needs further checks.
 

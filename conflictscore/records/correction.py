@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field
 
 from conflictscore.errors import FailureKind
-from conflictscore.records.evidence import Claim, ClaimEvidence, Record
+from conflictscore.records.evidence import Claim, ClaimEvidence
+from conflictscore.records.record import Record
 
 _Index = Annotated[int, Field(ge=0)]
 _Document = Annotated[int, Field(ge=1)]

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field
 
 from conflictscore.records.correction import Change, differs
-from conflictscore.records.evidence import ConflictReport, Document, Record, encodable
+from conflictscore.records.evidence import ConflictReport, Document
 from conflictscore.records.examined import Checked, Examined, Gap, GapKind
+from conflictscore.records.record import Record, encodable
 
 
 class Method(StrEnum):

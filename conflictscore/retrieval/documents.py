@@ -39,6 +39,10 @@ above what searches return.
 """
 _WORDS_FOR_NULL = frozenset(("nan", "null", "none", "<na>", "n/a", "undefined"))
 """Texts that programs write for a missing text. A document with no other word says nothing."""
+_LONGEST_FOR_NULL = 19
+"""Maximum length, with spaces, of a text that may stand for null, in characters."""
+PLAIN_FIELDS = frozenset(("text", "title", "url"))
+"""The fields of most documents. A document with no others is read in the shortest way."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")
 """The fields of a record. If a caller passes a record as a mapping, these fields do not become
 metadata."""
@@ -153,6 +157,8 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
         if item.number == number and item.duplicate_of is None:
             return item
         return item.model_copy(update={"number": number, "duplicate_of": None})
+    if type(item) is dict and (plain := _plain_document(item, number)) is not None:
+        return plain
     where = where or f"document {number}"
     fields = {key: value for key, value in _fields_of(item, where).items() if not _is_null(value)}
     metadata = fields.pop("metadata", None) or {}
@@ -169,6 +175,25 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     url = _one_line(_named(rest, url_key, f"{where}, field {url_key}"))
     return Document(
         number=number, text=text, title=title, url=url, metadata=_kept(rest, _OWN_FIELDS)
+    )
+
+
+def _plain_document(fields: Mapping[Any, Any], number: int) -> Document | None:
+    """Return a document that has only a text, a title and an address, all strings; else None.
+
+    The result is the same as if each field were read by the rules for any form.
+    """
+    if not fields.keys() <= PLAIN_FIELDS or {*map(type, fields.values())} != {str}:
+        return None
+    text = fields.get("text", "")
+    if not text or text.isspace():
+        return None
+    title, url = fields.get("title", ""), fields.get("url", "")
+    return Document(
+        number=number,
+        text=text,
+        title=title and clean_text(title),
+        url=url and _one_line(clean_text(url)),
     )
 
 
@@ -276,7 +301,9 @@ def _is_missing(text: object) -> bool:
     All such words are short, so the case of a longer text is not folded.
     """
     return _is_null(text) or (
-        isinstance(text, str) and len(text) < 20 and text.strip().casefold() in _WORDS_FOR_NULL
+        isinstance(text, str)
+        and len(text) <= _LONGEST_FOR_NULL
+        and text.strip().casefold() in _WORDS_FOR_NULL
     )
 
 
@@ -295,7 +322,10 @@ def _has_no_text(item: object) -> bool:
         return _is_missing(item.page_content) or _is_blank(item.page_content)
     if isinstance(item, Document):
         return _is_missing(item.text) or _is_blank(item.text)
-    if isinstance(item, Mapping):
+    if isinstance(item, (dict, Mapping)):  # a dictionary is recognised faster
+        text = item.get(TEXT_KEYS[0])
+        if type(text) is str and len(text) > _LONGEST_FOR_NULL and not text.isspace():
+            return False
         texts = [item[key] for key in TEXT_KEYS if key in item]
         return bool(texts) and all(_is_missing(text) or _is_blank(text) for text in texts)
     return _is_missing(item) or _is_blank(item)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from conflictscore.retrieval.documents import PLAIN_FIELDS
 from conflictscore.scoring_files.cells import documents_in_cell
 
 DELIMITED: Final = ("retrieval_context",)
@@ -52,7 +53,7 @@ def document_shape(document: Any) -> Any:
     if isinstance(document, str):
         source_match = _DEEPEVAL_SOURCE.fullmatch(document)
         return {"text": source_match[2], "title": source_match[1]} if source_match else document
-    if not isinstance(document, Mapping):
+    if not isinstance(document, (dict, Mapping)) or document.keys() <= PLAIN_FIELDS:
         return document
     if isinstance(inner := document.get("document"), Mapping):
         document = {**document, **inner}
