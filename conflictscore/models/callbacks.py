@@ -1,5 +1,8 @@
 """Passes LangChain callbacks, such as a run's meters, to the model calls."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from langchain_core.callbacks import (
     BaseCallbackHandler,
     BaseCallbackManager,
@@ -7,7 +10,11 @@ from langchain_core.callbacks import (
 )
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import (
+    ensure_config,
+    get_async_callback_manager_for_config,
+    var_child_runnable_config,
+)
 
 from conflictscore.models.usage import UsageMeter
 
@@ -24,6 +31,22 @@ def with_handler(
         manager.add_handler(handler)
         return manager
     return [*(callbacks or []), handler]
+
+
+@contextmanager
+def shared_callbacks() -> Iterator[None]:
+    """Set up the callbacks of LangChain, such as tracers, once for all model calls of a block.
+
+    LangGraph does the same at the start of a run. Without it, LangChain looks for tracers at each
+    call, which takes as long as all other overhead of the call.
+    """
+    config = ensure_config()
+    config["callbacks"] = get_async_callback_manager_for_config(config)
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
 def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from conflictscore.errors import ConfigurationError, ConflictScoreError, install_hint
 from conflictscore.loop.state import RunContext
+from conflictscore.models.callbacks import shared_callbacks
 from conflictscore.records import Usage
 from conflictscore.scoring_files.columns import Columns
 from conflictscore.scoring_files.input_rows import Row, Source
@@ -221,8 +222,12 @@ class BlockScorer:
                 }
             )
 
+        async def work_on_all() -> None:
+            with shared_callbacks():
+                await each(rows, work, self._concurrency)
+
         try:
-            self._loop.run(each(rows, work, self._concurrency))
+            self._loop.run(work_on_all())
         except ConflictScoreError as error:  # not every exception survives pickling
             row_fields.append({"stop": str(error)})
         return _table(row_fields)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypedDict
 
 from conflictscore.errors import InputError
 from conflictscore.loop.state import RunContext, attempts_of
+from conflictscore.models.callbacks import shared_callbacks
 from conflictscore.records import Usage
 from conflictscore.retrieval.search_notes import collecting
 from conflictscore.scoring_files.columns import Columns
@@ -74,7 +75,8 @@ class LocalEngine:
             await asyncio.sleep(0)
 
         rows = (row for row in source.rows() if row.number not in ended_rows)
-        await each(rows, work, self._concurrency)
+        with shared_callbacks():
+            await each(rows, work, self._concurrency)
 
 
 async def score_row(context: RunContext, row: Row, columns: Columns) -> ScoredRow:

@@ -15,6 +15,7 @@ from conflictscore.graph.binding import run_for_sync_caller
 from conflictscore.graph.create import run_context
 from conflictscore.graph.keywords import Model, ScoringOptions, explicit_kwargs
 from conflictscore.loop.state import RagState, RunContext
+from conflictscore.models.callbacks import shared_callbacks
 from conflictscore.nodes.record import run_of
 from conflictscore.progress import CountBar
 from conflictscore.records import Run, RunStatus, Usage
@@ -274,7 +275,8 @@ async def _scored(
             failures += runs[place].status is RunStatus.FAILED
             bar.show(len(runs), len(states), f"{failures} failed" if failures else "")
 
-        await each(enumerate(states), work, concurrency or default_concurrency(context))
+        with shared_callbacks():
+            await each(enumerate(states), work, concurrency or default_concurrency(context))
     return Scores(runs[place] for place in range(len(states)))
 
 
