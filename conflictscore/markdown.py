@@ -150,7 +150,9 @@ def place_of(claim: str, opening: str, answer: str) -> Passage | None:
 
 def _opened_by(opening: str, answer: str) -> Sequence[int]:
     """Return the indices of the passages that contain ``opening``; none if it is empty."""
-    places = [match.start() for match in re.finditer(re.escape(opening), answer)] if opening else []
+    if not opening:
+        return ()
+    places = [match.start() for match in re.finditer(re.escape(opening), answer)]
     return [
         number
         for number, passage in enumerate(passages(answer))

@@ -239,11 +239,18 @@ def _mean(values: Sequence[float]) -> float | None:
 def _scored(
     claims: Sequence[ClaimEvidence], weights: Mapping[int, float] = {}
 ) -> list[ClaimEvidence]:
-    return [claim for claim in claims if _has_a_label(claim.excluding_zero_weight(weights).labels)]
+    return [
+        claim
+        for claim in claims
+        if _has_a_label((claim.excluding_zero_weight(weights) if weights else claim).labels)
+    ]
 
 
 def _has_a_label(pairs: Sequence[EvidenceLabel]) -> bool:
-    return any(pair.label is not Label.UNLABELLED for pair in pairs)
+    for pair in pairs:  # noqa: SIM110 - a loop is faster than a generator
+        if pair.label is not Label.UNLABELLED:
+            return True
+    return False
 
 
 def worth(

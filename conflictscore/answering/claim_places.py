@@ -28,6 +28,13 @@ def untranslated(
     so it does not replace the claim. If the documents are not in the language of the answer, a
     translation may be better, so the claims are not changed.
     """
+    claims_and_passages = [
+        (words_in(text), words_in(answer[slice(*span)] if span else ""))
+        for text, span in located_claims
+    ]
+    # to find the language of documents takes longer, and most claims have the answer's own words
+    if all(_ENGLISH.intersection(words) <= {*own} for words, own in claims_and_passages):
+        return [*located_claims]
     code = language_of(*(each.text for each in documents))
     # a short answer may not reveal its language
     if code in (None, "en") or language_of(answer) not in (None, code):

@@ -4,6 +4,7 @@ Every pair gets a label here, and every labeler is called from here.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -73,7 +74,7 @@ async def judging(
         place = (verdict.claim, verdict.document)
         del waiting[place]  # this raises KeyError if a labeler reports a pair twice
         if cache is not None and place in keys and verdict.label is not Label.UNLABELLED:
-            cache.keep(keys[place], verdict.to_json() | take_cost())
+            cache.keep_text(keys[place], _text_with_cost(verdict))
         tell(verdict)
 
     async def judge_one(pair: Pair) -> None:
@@ -180,6 +181,12 @@ def _kept(stored_verdict: Mapping[str, Any], pair: Pair) -> EvidenceLabel | None
     return None if label.document_cut and not _is_long(document) else label
 
 
+def _text_with_cost(verdict: EvidenceLabel) -> str:
+    """Return the JSON text of a verdict and, if calls were made for it, of their cost."""
+    text, cost = verdict.model_dump_json(), take_cost()
+    return f"{text[:-1]},{json.dumps(cost)[1:]}" if cost else text
+
+
 def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     """Return the keys under which the verdicts of pairs are stored.
 
@@ -192,10 +199,12 @@ def _keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place, str]:
     judge = dict(labeler.identity)
     claims = _claim_texts(pairs)
     beside = _claims_beside(pairs, claims) if _reads_many(labeler) else {}
-    key = partial(_key, judge=judge, labeler=labeler)
+    contents = _contents(labeler, pairs)
     return {
-        place: key(claims[claim.number], document, beside=beside.get(document.number))
-        for place, (claim, document) in pairs.items()
+        (claim, document): _key(
+            claims[claim], contents[document], judge=judge, beside=beside.get(document)
+        )
+        for claim, document in pairs
     }
 
 
@@ -208,10 +217,23 @@ def _shared_keys(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[_Place,
         return {}
     judge = dict(labeler.identity or {})
     claims = _claim_texts(pairs)
-    key = partial(_key, judge=judge, labeler=labeler, beside=None)
+    contents = _contents(labeler, pairs)
     return {
-        place: key(claims[claim.number], document) for place, (claim, document) in pairs.items()
+        (claim, document): _key(claims[claim], contents[document], judge=judge, beside=None)
+        for claim, document in pairs
     }
+
+
+def _contents(labeler: Labeler, pairs: Mapping[_Place, Pair]) -> dict[int, dict[str, Any]]:
+    """Return what the keys of a document's verdicts say about it, by document number."""
+    contents: dict[int, dict[str, Any]] = {}
+    for _, document in pairs.values():
+        if document.number not in contents:
+            of_document: dict[str, Any] = {"document": content_of(document, labeler)}
+            if _is_long(document):
+                of_document["reading"] = _READING
+            contents[document.number] = of_document
+    return contents
 
 
 def _claim_texts(pairs: Mapping[_Place, Pair]) -> dict[int, str]:
@@ -250,20 +272,12 @@ def _claims_beside(
 
 def _key(
     claim: str,
-    document: Document,
+    of_document: Mapping[str, Any],
     *,
     judge: Mapping[str, Any],
-    labeler: Labeler,
     beside: str | None,
 ) -> str:
-    ingredients = {
-        "verdict": _FORMAT,
-        "claim": claim,
-        "document": content_of(document, labeler),
-        "judge": judge,
-    }
-    if _is_long(document):
-        ingredients["reading"] = _READING
+    ingredients = {"verdict": _FORMAT, "claim": claim, "judge": judge, **of_document}
     return content_key(ingredients if beside is None else {**ingredients, "beside": beside})
 
 

@@ -53,7 +53,7 @@ def examined_of(
         gaps.append(unfinished(attempt.answer.early_ending))
     return Examined(
         answer=tuple(ClaimedSpan(claim=n, start=s[0], end=s[1]) for n, s in spans if s),
-        documents=tuple(_reading(document.number, pairs, labeler) for document in documents),
+        documents=_readings(documents, pairs, labeler),
     ).with_gaps(*gaps)
 
 
@@ -73,14 +73,20 @@ def how_it_ended(ending: str) -> str:
     return _ENDINGS.get(ending, f"with “{ending}”")
 
 
-def _reading(number: int, pairs: Sequence[EvidenceLabel], labeler: str) -> ReadDocument:
-    """Return which labelers read a document, and whether they read all of it."""
-    own = [pair for pair in pairs if pair.document == number]
-    readers = dict.fromkeys(p.stage or labeler for p in own if p.label is not Label.UNLABELLED)
-    return ReadDocument(
-        document=number,
-        read_by=tuple(readers),
-        to_its_end=not any(pair.document_cut for pair in own),
+def _readings(
+    documents: Sequence[Document], pairs: Sequence[EvidenceLabel], labeler: str
+) -> tuple[ReadDocument, ...]:
+    """Return which labelers read each document, and whether they read all of it."""
+    readers: dict[int, dict[str, None]] = {document.number: {} for document in documents}
+    cut = set[int]()
+    for pair in pairs:
+        if pair.document_cut:
+            cut.add(pair.document)
+        if pair.label is not Label.UNLABELLED and pair.document in readers:
+            readers[pair.document][pair.stage or labeler] = None
+    return tuple(
+        ReadDocument(document=number, read_by=tuple(names), to_its_end=number not in cut)
+        for number, names in readers.items()
     )
 
 

@@ -6,8 +6,8 @@ Limits without a stated reason were chosen by hand.
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager
 from contextvars import ContextVar
 
 from conflictscore.errors import ConflictScoreError
@@ -44,14 +44,9 @@ class CircuitBreaker:
         """Return the current step's breaker; outside a step, a new breaker for a single call."""
         return cls._watching.get() or cls()
 
-    @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> AbstractContextManager[None]:
         """Watch the calls made inside the context, including calls in tasks started there."""
-        token = self._watching.set(self)
-        try:
-            yield
-        finally:
-            self._watching.reset(token)
+        return _Watching(self, self._watching)
 
     def check(self) -> None:
         """Raise the error that stops further calls, if there is one."""
@@ -109,6 +104,23 @@ class CircuitBreaker:
             yield
         finally:
             self._unsettled -= 1
+
+
+class _Watching:
+    """The context of :meth:`CircuitBreaker.watching`; a generator would cost every pair more."""
+
+    __slots__ = ("_breaker", "_current", "_token")
+
+    def __init__(
+        self, breaker: CircuitBreaker, current: "ContextVar[CircuitBreaker | None]"
+    ) -> None:
+        self._breaker, self._current = breaker, current
+
+    def __enter__(self) -> None:
+        self._token = self._current.set(self._breaker)
+
+    def __exit__(self, *exc_details: object) -> None:
+        self._current.reset(self._token)
 
 
 def _reason(error: ConflictScoreError) -> str:

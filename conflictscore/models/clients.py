@@ -21,6 +21,8 @@ def clean_reply(reply: Any) -> Any:
     if not isinstance(reply, AIMessage):
         return encodable(reply)
     check_length(len(reply.text), str(reply.response_metadata.get("model_name") or "the model"))
+    if type(reply.content) is str and reply.content.isascii() and not reply.tool_calls:
+        return reply  # the usual case, and the test is cheap
     fields = {"content": reply.content, "tool_calls": reply.tool_calls}
     clean = encodable(fields)
     return reply if clean == fields else reply.model_copy(update=clean)

@@ -44,13 +44,15 @@ def json_texts(text: str) -> list[str] | None:
         ValueError: The reply looks like JSON, but is not such a list.
     """
     bare = _ASSIGNED.sub("", _FENCE.sub("", text).translate(UNSEEN).strip())
-    texts = _bracketed_texts(bare)
-    if texts is not None:
+    has_brackets = any(sign in bare for sign in BRACKETS)
+    if has_brackets and (texts := _bracketed_texts(bare)) is not None:
         return texts
-    lines = [loads(line.strip(", \t\r")) for line in bare.splitlines()]
-    if lines and all(isinstance(line, str) for line in lines):
-        return [encodable(line) for line in lines]
-    start = _start_of_list(bare)
+    lines = [line.strip(", \t\r") for line in bare.splitlines()]
+    if lines and all(line.startswith('"') for line in lines):
+        strings = [*map(loads, lines)]
+        if all(isinstance(string, str) for string in strings):
+            return [encodable(string) for string in strings]
+    start = _start_of_list(bare) if has_brackets else None
     if start is None:
         return None
     texts = _repaired_texts(bare, start)

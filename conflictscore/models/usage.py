@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from conflictscore.records import Usage
 
 _log = logging.getLogger(__name__)
+_NO_USAGE = Usage()
 KEPT_CALLS: ContextVar[Callable[[str, Usage], None] | None] = ContextVar(
     "conflictscore_kept_calls", default=None
 )
@@ -87,7 +88,7 @@ class UsageMeter(BaseCallbackHandler):
     """
 
     def __init__(self) -> None:
-        self._totals = {**vars(Usage())}
+        self._totals = {**vars(_NO_USAGE)}
         self._lock = threading.Lock()  # LangChain invokes callbacks from several threads at once
 
     @property
@@ -117,7 +118,8 @@ class UsageMeter(BaseCallbackHandler):
         totals = self._totals
         with self._lock:
             for name, number in vars(usage).items():
-                totals[name] += number
+                if number:
+                    totals[name] += number
 
 
 def cost_of(message: Any) -> Usage:
@@ -176,7 +178,7 @@ def take_cost() -> dict[str, Any]:
     cost = _UNSTORED.get()
     if cost is None:
         return {}
-    _UNSTORED.set(Usage())
+    _UNSTORED.set(_NO_USAGE)
     return {"cost": cost.to_json()}
 
 

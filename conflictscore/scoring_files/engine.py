@@ -4,7 +4,7 @@ LangGraph is left out, since its overhead would exceed the work itself.
 """
 
 import time
-from typing import cast
+from typing import Any, cast
 
 from conflictscore.errors import BudgetError, ConfigurationError, ConflictScoreError
 from conflictscore.loop.state import RagState, RunContext, RunRuntime, StateOfRecords
@@ -37,17 +37,14 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
         ConfigurationError: A setting is invalid, so nothing can be scored.
         BudgetError: The budget is used up.
     """
+    runtime = RunRuntime(context)
     # records stay objects between nodes; LangGraph would need them as JSON
-    # (the casts below: for mypy, this dictionary is not a RagState, which is a TypedDict)
-    runtime, run_state = RunRuntime(context), StateOfRecords(state, as_json=False)
+    run_state: Any = StateOfRecords(state, as_json=False)  # mypy: a dictionary is no TypedDict
     try:
         for node in (receive, decompose, label, score, record):
             start = time.perf_counter()
-            update = await node(cast("RagState", run_state), runtime)
-            run_state = run_state.updated(update)
-            run_state["timings"] = timed(
-                cast("RagState", run_state), node.__name__, time.perf_counter() - start
-            )
+            run_state = run_state.updated(await node(run_state, runtime))
+            run_state["timings"] = timed(run_state, node.__name__, time.perf_counter() - start)
     except (ConfigurationError, BudgetError):
         raise
     except Exception as failure:  # noqa: BLE001 - a caller's own component may raise anything

@@ -136,13 +136,16 @@ class ContentCache:
         return next(iter(values_by_key.values()), {})
 
     def keep(self, key: str, value: Mapping[str, Any]) -> None:
-        """Store a value like :meth:`put`, under a key from :func:`content_key`.
+        """Store a value like :meth:`put`, under a key from :func:`content_key`."""
+        self.keep_text(key, json.dumps(value))
+
+    def keep_text(self, key: str, text: str) -> None:
+        """Store the JSON text of a value under a key from :func:`content_key`.
 
         The value is written in the background if the caller is on an event loop or the cache is in
         PostgreSQL. At exit, the process waits until everything is written. See
         :meth:`write_at_once`.
         """
-        text = json.dumps(value)
         if self._database.remote or (self._behind and on_event_loop()):
             self._database.later(_PUT, key, text, on_done=self._warn, again=True)
             return
