@@ -21,7 +21,7 @@ import click
 
 from conflictscore import create_self_correcting_rag
 from conflictscore.tokens import count_tokens
-from measurements.call_steps import call_steps
+from measurements.call_steps import call_steps, file_call_steps
 from measurements.effort_costs import Town, told, town_documents
 from measurements.row_steps import row_steps
 from tests.fakes.openai_server import ChatRequest, Fault, OpenAIServer, Reply
@@ -134,7 +134,7 @@ def main() -> None:
         )
     click.echo(
         f"\nA call to a judge (`json`), with all work around it, takes {call_steps():,.0f} function"
-        " calls."
+        f" calls. While `score-file` scores short rows, it takes {file_call_steps():,.0f}."
     )
     steps = row_steps()
     click.echo(
