@@ -31,7 +31,7 @@ def test_a_row_has_the_same_record_as_a_run_of_the_scoring_graph(tmp_path: Path)
 
     async def in_both_ways() -> tuple[Run, Run]:
         graph = build_scoring_graph(instant_context(tmp_path / "graph.sqlite"))
-        by_graph = await graph.ainvoke(task)  # type: ignore[arg-type]
+        by_graph = await graph.ainvoke(task)
         directly = await score_answer(instant_context(tmp_path / "row.sqlite"), task)
         assert not isinstance(directly, str)
         return run_of(by_graph), run_of(directly)
