@@ -33,9 +33,9 @@ from conflictscore.records.examined import Examined as Examined
 from conflictscore.records.examined import Gap as Gap
 from conflictscore.records.examined import GapKind as GapKind
 from conflictscore.records.examined import ReadDocument as ReadDocument
-from conflictscore.records.record import Record as Record
-from conflictscore.records.record import encodable as encodable
-from conflictscore.records.record import first_fault as first_fault
+from conflictscore.records.record_base import Record as Record
+from conflictscore.records.record_base import encodable as encodable
+from conflictscore.records.record_base import first_fault as first_fault
 from conflictscore.records.run import RUN_DETAILS as RUN_DETAILS
 from conflictscore.records.run import Answer as Answer
 from conflictscore.records.run import Attempt as Attempt

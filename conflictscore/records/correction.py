@@ -12,7 +12,7 @@ from pydantic import Field
 
 from conflictscore.errors import FailureKind
 from conflictscore.records.evidence import Claim, ClaimEvidence
-from conflictscore.records.record import Record
+from conflictscore.records.record_base import Record
 
 _Index = Annotated[int, Field(ge=0)]
 _Document = Annotated[int, Field(ge=1)]

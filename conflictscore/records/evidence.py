@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from conflictscore.choices import Disputed
 from conflictscore.errors import FailureKind
-from conflictscore.records.record import Record
+from conflictscore.records.record_base import Record
 
 _Number = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]

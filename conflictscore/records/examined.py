@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from conflictscore.records.record import Record
+from conflictscore.records.record_base import Record
 
 Checked = Literal["fully", "partly", "no"]
 """How far an answer was checked. ``fully``: the whole answer and all evidence were examined.

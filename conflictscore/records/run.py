@@ -10,7 +10,7 @@ from pydantic import Field
 from conflictscore.records.correction import Change, differs
 from conflictscore.records.evidence import ConflictReport, Document
 from conflictscore.records.examined import Checked, Examined, Gap, GapKind
-from conflictscore.records.record import Record, encodable
+from conflictscore.records.record_base import Record, encodable
 
 
 class Method(StrEnum):

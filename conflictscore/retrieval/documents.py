@@ -92,7 +92,10 @@ def as_documents(given: Any) -> tuple[Document, ...]:
         return given
     items = document_list(given)
     # errors name a document by its position in the caller's list
-    documents = (as_document(item, place) for place, item in _with_text(items))
+    documents = (
+        _plain_document(item, place) or as_document(item, place)
+        for place, item in _with_text(items)
+    )
     return _ReadDocuments(
         document if document.number == number else document.model_copy(update={"number": number})
         for number, document in enumerate(documents, 1)
@@ -157,8 +160,6 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
         if item.number == number and item.duplicate_of is None:
             return item
         return item.model_copy(update={"number": number, "duplicate_of": None})
-    if type(item) is dict and (plain := _plain_document(item, number)) is not None:
-        return plain
     where = where or f"document {number}"
     fields = {key: value for key, value in _fields_of(item, where).items() if not _is_null(value)}
     metadata = fields.pop("metadata", None) or {}
@@ -178,12 +179,14 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
     )
 
 
-def _plain_document(fields: Mapping[Any, Any], number: int) -> Document | None:
+def _plain_document(fields: DocumentLike, number: int) -> Document | None:
     """Return a document that has only a text, a title and an address, all strings; else None.
 
     The result is the same as if each field were read by the rules for any form.
     """
-    if not fields.keys() <= PLAIN_FIELDS or {*map(type, fields.values())} != {str}:
+    if type(fields) is not dict or not fields.keys() <= PLAIN_FIELDS:
+        return None
+    if {*map(type, fields.values())} != {str}:
         return None
     text = fields.get("text", "")
     if not text or text.isspace():
@@ -323,12 +326,16 @@ def _has_no_text(item: object) -> bool:
     if isinstance(item, Document):
         return _is_missing(item.text) or _is_blank(item.text)
     if isinstance(item, (dict, Mapping)):  # a dictionary is recognised faster
-        text = item.get(TEXT_KEYS[0])
-        if type(text) is str and len(text) > _LONGEST_FOR_NULL and not text.isspace():
+        if _is_long_text(item.get(TEXT_KEYS[0])):
             return False
         texts = [item[key] for key in TEXT_KEYS if key in item]
         return bool(texts) and all(_is_missing(text) or _is_blank(text) for text in texts)
     return _is_missing(item) or _is_blank(item)
+
+
+def _is_long_text(text: object) -> bool:
+    """Return whether a value is certainly a text, since it is too long to stand for null."""
+    return type(text) is str and len(text) > _LONGEST_FOR_NULL and not text.isspace()
 
 
 def _is_null_document(item: object) -> bool:
