@@ -108,6 +108,7 @@ class NliLabeler:
         self.calibration = calibration or UNCALIBRATED
         self.name = f"nli({model.folder.name})"
         ours = model.folder in (resolve(None), NLI_MPNET.folder)
+        # our models are for English only, as their cards say; a user's own may read any script
         self.scripts = frozenset({"LATIN"}) if ours else None
         self.identity: dict[str, Any] = {
             "labeler": "nli",
