@@ -48,7 +48,7 @@ def clean_text(text: str) -> str:
     characters become spaces. Lone surrogates, which UTF-8 cannot encode, become U+FFFD. Tabs within
     the text are kept, but white space at both ends is removed.
     """
-    if text.isprintable() and text.isascii():
+    if text.replace("\n", "").isprintable():  # several times faster than a regular expression
         return text.strip()
     if special_signs := {*_SPECIAL.findall(text)}:
         if "\x8b" in special_signs:

@@ -23,7 +23,7 @@ from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects, pictu
 from conflictscore.retrieval.reading.pdf_pieces import BlockGlyphs, PageGlyphs
 from conflictscore.retrieval.reading.pdf_runs import Runs, Walls
 from conflictscore.retrieval.reading.pdf_sight import Sight
-from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls, pointer
 from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, pictures_note
 
 _MOST_PAGES, _MOST_SIGNS = 24, 80_000
@@ -101,7 +101,8 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     watermarks: list[str] = []
     drawn: list[list[_Picture]] = []
     for page, runs, number in _opened(file, many):
-        page_lines, marks, areas = _page_lines(page, runs, number, sight)
+        objects = PageObjects(page, many)
+        page_lines, marks, areas = _page_lines(page, objects, runs, number, sight)
         pages.append(page_lines)
         drawn.append(areas)
         watermarks += marks
@@ -148,7 +149,7 @@ def _opened(file: Any, many: ManyCalls) -> Iterator[tuple[Any, Runs, int]]:
     for page in file:
         pages.append(page)
         texts.append(text := PageGlyphs(page))
-        size += text.count + calls().count_objects(ctypes.c_void_p(address(page.raw)))
+        size += text.count + calls().count_objects(pointer(address(page.raw)))
         if len(pages) == _MOST_PAGES or size > _MOST_SIGNS:
             yield from _read(pages, texts, many)
             pages, texts, size = [], [], 0
@@ -175,10 +176,9 @@ def _is_dynamic_form(file: Any) -> bool:
 
 
 def _page_lines(
-    page: Any, runs_of_pages: Runs, number: int, sight: Sight
+    page: Any, objects: PageObjects, runs_of_pages: Runs, number: int, sight: Sight
 ) -> tuple[list[PageLine], list[str], list[_Picture]]:
     """Return the visible lines of a page, its watermarks, and its pictures."""
-    objects = PageObjects(page)
     sight.look_at(objects)
     tables = grids(objects.vertical, objects.horizontal)
     walls = _walls(tables)

@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from conflictscore.retrieval.reading.pdf_columns import PageLine, is_from_right, laid_out
 from conflictscore.retrieval.reading.pdf_lines import Segment
@@ -41,11 +40,9 @@ _MIDDLE = 0.3
 _WORD = re.compile(r"\w")
 
 
-class _Cell(NamedTuple):
-    """The row and column of a cell, counted from the upper left corner."""
-
-    row: int
-    column: int
+# A class with named fields would take longer to create.
+_Cell = tuple[int, int]
+"""The row and column of a cell, counted from the upper left corner."""
 
 
 class Grid:
@@ -64,6 +61,7 @@ class Grid:
         tops = [_y(line) for line in horizontal] + [line.top for line in vertical]
         self.columns = _merged([*map(_x, vertical), min(lefts), max(rights)], _LEAST_CELL)
         self.rows = _merged([*map(_y, horizontal), min(bottoms), max(tops)], _LEAST_CELL)[::-1]
+        self._depths = [-row for row in self.rows]  # ascending
         self._leader: dict[_Cell, _Cell] = {}
         self._walls_by_row: dict[int, list[float]] = {}
         if self.is_table():
@@ -103,17 +101,17 @@ class Grid:
     def _has_enough(self, filled: Sequence[_Cell]) -> bool:
         """Whether enough cells and rows contain words, and two rows have two cells with words."""
         places = itertools.product(range(len(self.rows) - 1), range(len(self.columns) - 1))
-        cells = {self._of(cell) for cell in itertools.starmap(_Cell, places)}
-        counts = Counter(cell.row for cell in filled)
+        cells = {self._of(cell) for cell in places}
+        counts = Counter(row for row, _ in filled)
         return (
             len(filled) >= _FILLED * len(cells)
-            and len(counts) >= _FILLED_ROWS * len({cell.row for cell in cells})
+            and len(counts) >= _FILLED_ROWS * len({row for row, _ in cells})
             and sum(count > 1 for count in counts.values()) > 1
         )
 
     def _cell(self, segment: Segment) -> _Cell:
         x, y = _middle(segment)
-        return self._of(_Cell(self._row(y), self._column(x)))
+        return self._of((self._row(y), self._column(x)))
 
     def walls_at(self, y: float) -> Sequence[float]:
         """Return the positions of the vertical lines at a height, from left to right."""
@@ -125,8 +123,7 @@ class Grid:
             self._walls_by_row[row] = [
                 x
                 for place, x in enumerate(self.columns)
-                if place in (0, last)
-                or self._of(_Cell(row, place - 1)) != self._of(_Cell(row, place))
+                if place in (0, last) or self._of((row, place - 1)) != self._of((row, place))
             ]
         return self._walls_by_row[row]
 
@@ -138,9 +135,9 @@ class Grid:
         size = max(segment.size for segment in segments)
         from_right = is_from_right(segments)
         for row in range(len(self.rows) - 1):
-            cells = [self._of(_Cell(row, column)) for column in range(len(self.columns) - 1)]
+            cells = [self._of((row, column)) for column in range(len(self.columns) - 1)]
             distinct = [*dict.fromkeys(cells)]
-            low = (cell for cell in distinct if cell.row == row and self._is_low(cell))
+            low = (cell for cell in distinct if cell[0] == row and self._is_low(cell))
             own = [by_cell.get(cell, []) for cell in low]
             for chosen in _baselines(own):
                 texts = [
@@ -169,14 +166,15 @@ class Grid:
         if chosen is not None and self._is_low(cell):
             segments = [each for each in segments if _is_near(each.y, chosen)]
         text = " ".join(segment.text for segment in segments)
-        return "" if cell.row < row and len(text) > _LONGEST_REPEATED else text
+        return "" if cell[0] < row and len(text) > _LONGEST_REPEATED else text
 
     def _is_low(self, cell: _Cell) -> bool:
         """Whether a cell spans a single row."""
-        return self._leader.get(_Cell(cell.row + 1, cell.column)) != cell
+        row, column = cell
+        return self._leader.get((row + 1, column)) != cell
 
     def _row(self, y: float) -> int:
-        above = bisect_right(self.rows, -y, key=lambda row: -row)  # rows are in descending order
+        above = bisect_right(self._depths, -y)
         return min(max(above - 1, 0), len(self.rows) - 2)
 
     def _column(self, x: float) -> int:
@@ -189,21 +187,20 @@ class Grid:
     def _join_cells(self, vertical: Iterable[Area], horizontal: Iterable[Area]) -> None:
         """Merge grid positions that no line separates, if they form a rectangle."""
         walls, floors = self._walls(vertical), self._floors(horizontal)
-        rows, columns = len(self.rows) - 1, len(self.columns) - 1
+        rows, columns, leader = len(self.rows) - 1, len(self.columns) - 1, self._leader
         for row in range(rows):
             for column in range(columns):
-                cell = _Cell(row, column)
-                if cell in self._leader:
+                cell = row, column
+                if cell in leader:
                     continue
                 right, low = column, row
-                while right < columns - 1 and _Cell(row, right) not in walls:
+                while right < columns - 1 and (row, right) not in walls:
                     right += 1
                 width = range(column, right + 1)
-                while low < rows - 1 and floors.isdisjoint(_Cell(low, place) for place in width):
+                while low < rows - 1 and floors.isdisjoint([(low, place) for place in width]):
                     low += 1
-                parts = itertools.product(range(row, low + 1), width)
-                for part in itertools.starmap(_Cell, parts):
-                    self._leader.setdefault(part, cell)
+                for part in itertools.product(range(row, low + 1), width):
+                    leader.setdefault(part, cell)
 
     def _walls(self, vertical: Iterable[Area]) -> set[_Cell]:
         """Return the grid positions with a line on their right."""
@@ -212,8 +209,9 @@ class Grid:
         for line in vertical:
             column = _index(self.columns, _x(line)) - 1
             low, high = line.bottom - _NEAR, line.top + _NEAR
-            rows = (row for row, middle in enumerate(middles) if low <= middle <= high)
-            walls.update(_Cell(row, column) for row in rows)
+            walls.update(
+                [(row, column) for row, middle in enumerate(middles) if low <= middle <= high]
+            )
         return walls
 
     def _floors(self, horizontal: Iterable[Area]) -> set[_Cell]:
@@ -224,8 +222,9 @@ class Grid:
         for line in horizontal:
             row = len(self.rows) - 2 - _index(ascending_rows, _y(line))
             low, high = line.left - _NEAR, line.right + _NEAR
-            columns = (column for column, middle in enumerate(middles) if low <= middle <= high)
-            floors.update(_Cell(row, column) for column in columns)
+            floors.update(
+                [(row, column) for column, middle in enumerate(middles) if low <= middle <= high]
+            )
         return floors
 
 
@@ -270,8 +269,9 @@ def _merged(places: Iterable[float], least: float = _NEAR) -> list[float]:
 def _index(places: Sequence[float], place: float) -> int:
     """Return the index of the position nearest to a place."""
     right = bisect_left(places, place)
-    near = [number for number in (right - 1, right) if 0 <= number < len(places)]
-    return min(near, key=lambda number: abs(places[number] - place))
+    if not 0 < right < len(places):
+        return max(right - 1, 0)
+    return right - (abs(places[right - 1] - place) <= abs(places[right] - place))
 
 
 def _is_near(y: float, chosen: Sequence[float]) -> bool:
@@ -312,7 +312,7 @@ def grids(vertical: Sequence[Area], horizontal: Sequence[Area]) -> list[Grid]:
         below, above = vertical[first], vertical[second]
         # a long line may be drawn in pieces, one above another, at the same distance from the left
         if abs(_x(above) - _x(below)) < 1 and above.bottom - below.top <= _MEET:
-            groups.join(first, second)
+            groups.join(first, [second])
     walls_by_group: dict[int, list[Area]] = {}
     floors_by_group: dict[int, list[Area]] = {}
     for number, wall in enumerate(vertical):
@@ -339,9 +339,8 @@ def _join_crossing(groups: "_Groups", walls: Sequence[Area], floors: Sequence[Ar
         comparisons += high - low
         if comparisons > _MOST_COMPARISONS:
             return False
-        for place, (left, right) in enumerate(spans[low:high], low):
-            if left <= x <= right:
-                groups.join(number, len(walls) + place)
+        places = enumerate(spans[low:high], len(walls) + low)
+        groups.join(number, [place for place, (left, right) in places if left <= x <= right])
     return True
 
 
@@ -358,9 +357,12 @@ class _Groups:
             parents[number] = number = parents[parent]
         return number
 
-    def join(self, first: int, second: int) -> None:
-        """Merge the groups of two numbers."""
-        self._parents[self.of(first)] = self.of(second)
+    def join(self, number: int, others: Iterable[int]) -> None:
+        """Merge the group of a number with the groups of others."""
+        parents, own = self._parents, self.of(number)
+        for other in others:
+            if parents[other] != own:
+                parents[self.of(other)] = own
 
 
 def laid_out_with_grids(

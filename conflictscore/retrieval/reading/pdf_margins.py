@@ -175,6 +175,9 @@ def split_watermarks(runs: Sequence[TextRun]) -> tuple[list[TextRun], list[str]]
 
 def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
     """Return the large and rotated texts that overlap other text."""
+    sizes = [run.size for run in runs]
+    if max(sizes) < _LARGE * min(sizes) and not any(run.slope for run in runs):
+        return []  # no text is large, whatever the usual size is
     usual = _usual_size(runs)
     least = _LARGE * usual
     large = [run for run in runs if (run.slope and _is_turned(run)) or run.size >= least]

@@ -6,13 +6,18 @@ Limits without a stated reason were chosen by hand.
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from conflictscore.retrieval.reading.pdf_columns import PageLine
-from conflictscore.retrieval.reading.pdfium_calls import address, calls
+import numpy as np
 
-_TEXT, _PATH, _IMAGE, _FORM = 1, 2, 3, 5
+from conflictscore.retrieval.reading.pdf_columns import PageLine
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls, pointer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_PATH, _IMAGE, _FORM = 2, 3, 5
 """pdfium's codes for object types."""
 _NO_MODE = -1
 """The rendering mode that pdfium returns for an object that is not a text."""
@@ -89,25 +94,20 @@ class PageObjects:
         groups: The groups of objects (forms).
     """
 
-    def __init__(self, page: Any) -> None:
-        """Examine the objects of a page, the last painted first."""
-        self._calls = calls()
-        floats = (ctypes.c_float * 4)()
-        self._floats = memoryview(floats).cast("B").cast("f")  # faster to read than the array
-        self._places = [ctypes.addressof(floats) + 4 * place for place in range(4)]
+    def __init__(self, page: Any, many: ManyCalls) -> None:
+        """Examine the objects of a page, the last painted first.
+
+        Later objects are painted over earlier ones.
+        """
+        self._calls, self._many = calls(), many
         self._numbers = (ctypes.c_uint * 4)()
         self._number_places = [ctypes.addressof(self._numbers) + 4 * place for place in range(4)]
-        handle = ctypes.c_void_p(address(page.raw))
+        handle = pointer(address(page.raw))
         count = min(self._calls.count_objects(handle), _MOST_OBJECTS)
         objects = [*map(self._calls.object, repeat(handle), range(count))]
-        self.text_handles = [*map(ctypes.c_void_p, objects)]
-        self.modes = [*map(self._calls.any_mode, self.text_handles)]
-        self.texts = objects
-        is_text = [mode != _NO_MODE for mode in self.modes]
-        if not all(is_text):
-            self.texts = [*compress(objects, is_text)]
-            self.text_handles = [*compress(self.text_handles, is_text)]
-            self.modes = [*compress(self.modes, is_text)]
+        handles = [*map(pointer, objects)]
+        self.modes = np.fromiter(map(self._calls.any_mode, handles), np.intc, count)
+        self.texts, self.text_handles = objects, handles
         self.covered: set[int] = set()
         self.images: list[Area] = []
         self._checksums: dict[Area, int] = {}
@@ -115,48 +115,73 @@ class PageObjects:
         self.horizontal: list[Area] = []
         self.shapes: list[Shape] = []
         self.groups: list[int] = []
-        covers: list[Area] = []
-        if len(self.texts) == count:  # a text covers nothing
+        is_text = self.modes != _NO_MODE
+        if is_text.all():
             return
-        # later objects are painted over earlier ones
-        for each, is_text_too in zip(reversed(objects), reversed(is_text), strict=True):
-            if covers or not is_text_too:
-                kind = _TEXT if is_text_too else self._calls.kind(each)
-                self.groups += [each] * (kind == _FORM)
-                self._look_at(each, kind, covers)
+        text_numbers, other_numbers = is_text.nonzero()[0], (~is_text).nonzero()[0][::-1]
+        self.texts = [objects[number] for number in text_numbers.tolist()]
+        self.text_handles = [handles[number] for number in text_numbers.tolist()]
+        self.modes = self.modes[is_text]
+        covers = self._look_at_others(
+            [objects[number] for number in other_numbers.tolist()],
+            many.bounds([handles[number] for number in other_numbers.tolist()]),
+        )
+        if covers:
+            areas = [area for _, area in covers]
+            cover_numbers = other_numbers[[place for place, _ in covers]]
+            self.covered = self._covered(text_numbers, cover_numbers, np.array(areas))
 
-    def _look_at(self, each: int, kind: int, covers: list[Area]) -> None:
-        """Record whether an object is an image, may be covered, or may cover other objects.
+    def _look_at_others(
+        self, objects: Sequence[int], bounds: "NDArray[np.float32]"
+    ) -> list[tuple[int, Area]]:
+        """Record what objects are that are no texts.
 
-        A form (a group of objects) that contains an image counts as an image and covers nothing.
+        Returns the objects that may cover others, as places in ``objects``, with their areas. A
+        form (a group of objects) that contains an image counts as an image and covers nothing.
         """
-        if kind == _TEXT:
-            if (area := self._area(each)) and _is_covered(area, covers):
-                self.covered.add(each)
-            return
-        if kind == _PATH and self._is_line(each):
-            return
-        is_image = kind == _IMAGE or (kind == _FORM and self._holds_image(each))
-        is_cover = len(covers) < _MOST_COVERS and self._may_cover(each, kind)
-        if (is_image or is_cover) and (area := self._area(each)):
-            if is_image:
+        covers: list[tuple[int, Area]] = []
+        # Area._make() would take twice as long
+        areas: Iterator[Area] = map(tuple.__new__, repeat(Area), bounds.tolist())
+        kinds = map(self._calls.kind, objects)
+        for place, (each, kind, area) in enumerate(zip(objects, kinds, areas, strict=True)):
+            if kind == _PATH and self._is_line(each, area):
+                continue
+            if kind == _FORM:
+                self.groups.append(each)
+            if kind == _IMAGE or (kind == _FORM and self._holds_image(each)):
                 self.images.append(area)
                 self._checksums[area] = self._checksum(each, kind)
-            if is_cover:
-                covers.append(area)
+            if len(covers) < _MOST_COVERS and self._may_cover(each, kind):
+                covers.append((place, area))
+        return covers
 
-    def _is_line(self, path: int) -> bool:
+    def _covered(
+        self,
+        text_numbers: "NDArray[np.intp]",
+        cover_numbers: "NDArray[np.intp]",
+        areas: "NDArray[np.float64]",
+    ) -> set[int]:
+        """Return the texts whose centre lies in one of the areas that are painted later."""
+        count = int(text_numbers.searchsorted(cover_numbers.max()))
+        lefts, bottoms, rights, tops = self._many.bounds(self.text_handles[:count]).astype(float).T
+        xs, ys = (lefts + rights) / 2, (bottoms + tops) / 2
+        is_covered = np.zeros(count, bool)
+        for number, (left, bottom, right, top) in zip(cover_numbers, areas, strict=True):
+            is_within = (left <= xs) & (xs <= right) & (bottom <= ys) & (ys <= top)
+            is_covered |= is_within & (text_numbers[:count] < number)
+        return {*compress(self.texts, is_covered.tolist())}
+
+    def _is_line(self, path: int, area: Area) -> bool:
         """Whether a path is a thin line; records it, and the sides of an empty rectangle."""
-        area = self._area(path)
-        if area is None or len(self.vertical) + len(self.horizontal) > _MOST_LINES:
+        if len(self.vertical) + len(self.horizontal) > _MOST_LINES:
             return False
-        width, height = area.width, area.height
+        left, bottom, right, top = area
+        width, height = right - left, top - bottom
         if width <= _THIN and height >= _SHORTEST:
             self.vertical.append(area)
         elif height <= _THIN and width >= _SHORTEST:
             self.horizontal.append(area)
         elif min(width, height) >= _SHORTEST and self._is_frame(path):
-            left, bottom, right, top = area
             self.vertical += [Area(x, bottom, x, top) for x in (left, right)]
             self.horizontal += [Area(left, y, right, y) for y in (bottom, top)]
             return False  # it may also be filled, and cover text
@@ -177,10 +202,8 @@ class PageObjects:
 
     def text_areas(self) -> list[tuple[int, Area]]:
         """Return the texts with their areas, in the order in which they are painted."""
-        return [(text, area) for text in self.texts if (area := self._area(text))]
-
-    def _area(self, each: int) -> Area | None:
-        return Area(*self._floats) if self._calls.bounds(each, *self._places) else None
+        bounds = self._many.bounds(self.text_handles).tolist()
+        return [(text, Area(*area)) for text, area in zip(self.texts, bounds, strict=True)]
 
     def _is_filled(self, path: int) -> bool:
         # pdfium writes a colour as four numbers: red, green, blue, and finally opacity
@@ -233,14 +256,6 @@ class PageObjects:
             if area.holds(*shape.area.middle())
         ]
         return hash((*map(round, area), *sorted(images), *sorted(shapes)))
-
-
-def _is_covered(text: Area, covers: Sequence[Area]) -> bool:
-    x, y = (text.left + text.right) / 2, (text.bottom + text.top) / 2
-    for left, bottom, right, top in covers:  # noqa: SIM110 - any() would take twice as long
-        if left <= x <= right and bottom <= y <= top:
-            return True
-    return False
 
 
 def pictures(

@@ -16,7 +16,7 @@ import numpy as np
 
 from conflictscore.retrieval.reading.pdf_accents import has_accents, with_accented_letters
 from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
-from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, address, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, Pointer, address, calls, pointer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,14 +77,14 @@ class PageGlyphs:
 
     def __init__(self, page: Any) -> None:
         self._text_page = page.get_textpage()
-        self.handle = ctypes.c_void_p(address(self._text_page.raw))
+        self.handle = pointer(address(self._text_page.raw))
         self.count = self._text_page.count_chars()
 
     def text(self) -> str:
         """Return the page's text, in which each character has the same index as in pdfium."""
         count = self.count
         units = np.empty(count + 1, np.uint16)
-        units_written = calls().text(self.handle, 0, count, ctypes.c_void_p(units.ctypes.data))
+        units_written = calls().text(self.handle, 0, count, pointer(units.ctypes.data))
         text = str(units[: max(0, units_written - 1)].data, "utf-16-le", "replace")
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
@@ -110,20 +110,23 @@ class BlockGlyphs:
         sizes = [page.count + len(_PAGE_END) for page in pages]
         self._offsets = [0, *np.cumsum(sizes).tolist()]
         self.offsets = np.array(self._offsets)
+        # the page of the character that was asked for last: its handle, start and end
+        self._handle: Pointer = None
+        self._first = self._after = 0
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         # a memoryview is faster to read than the array
         self._place = memoryview(place).cast("B").cast("d")
         x_address = ctypes.addressof(place)
-        self._place_pointers = ctypes.c_void_p(x_address), ctypes.c_void_p(x_address + 8)
+        self._place_pointers = pointer(x_address), pointer(x_address + 8)
         self._box = memoryview(box).cast("B").cast("f")
-        self._box_pointer = ctypes.c_void_p(ctypes.addressof(box))
+        self._box_pointer = pointer(ctypes.addressof(box))
         self.text = own_text = "".join([page.text() + _PAGE_END for page in pages])
         codes = _codes(own_text)
         self.words = _words(codes)
         self.has_right_to_left = _has_right_to_left(codes)
         self.pdfium_text = own_text
         if _has_single_letters(self.words) or self.has_right_to_left:
-            self.text = with_whole_words(self.text, self)
+            self.text = with_whole_words(self.text, self, has_right_to_left=self.has_right_to_left)
         if has_accents(own_text):
             self.text = with_accented_letters(self.text, self)
         if self.words.has_controls:
@@ -248,7 +251,7 @@ class BlockGlyphs:
         return np.concatenate(boxes) if boxes else np.empty((0, 4), np.float32)
 
     def _each(
-        self, places: "Places", ask: Callable[[ctypes.c_void_p, list[int]], _Answer]
+        self, places: "Places", ask: Callable[[Pointer, list[int]], _Answer]
     ) -> Iterator[_Answer]:
         """Yield the answers about ascending places, page by page."""
         bounds = places.searchsorted(self.offsets)
@@ -260,10 +263,13 @@ class BlockGlyphs:
                 yield ask(handle, own[before:after])
             before = after
 
-    def _own(self, place: int) -> tuple[ctypes.c_void_p, int]:
+    def _own(self, place: int) -> tuple[Pointer, int]:
         """Return the page of a character, and its place in that page's text."""
-        page = bisect_right(self._offsets, place) - 1
-        return self._handles[page], place - self._offsets[page]
+        if not self._first <= place < self._after:
+            page = bisect_right(self._offsets, place)
+            self._first, self._after = self._offsets[page - 1 : page + 1]
+            self._handle = self._handles[page - 1]
+        return self._handle, place - self._first
 
     def is_inserted(self, place: int) -> bool:
         """Whether pdfium inserted a character where the file has only a gap."""

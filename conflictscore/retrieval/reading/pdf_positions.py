@@ -46,6 +46,8 @@ class Positions:
         sizes: The font sizes of the pieces; in an even line, that of the first.
         rights: The right ends of pieces before a change of object or height, and 0 for the others.
             In even lines, only the last piece has a right end.
+        last_xs: The positions of the last characters of those pieces, and of the last pieces of
+            lines; NaN for the others.
         last_ys: The heights of the last characters of those pieces.
         is_even: Whether each line is at one height, and entirely visible.
     """
@@ -59,6 +61,7 @@ class Positions:
         self.page_lines = pieces.starts[self.firsts].searchsorted(glyphs.offsets)
         self.xs, self.ys = glyphs.origins(pieces.starts).T
         self.rights, self.last_ys = np.zeros(len(self.xs)), self.ys.copy()
+        self.last_xs = np.full(len(self.xs), np.nan)
         self.sizes = self._read_lines()
         self.is_even = self._even(np.repeat(np.array(crops), np.diff(self.page_lines), axis=0))
         self._read_pieces((~self.is_even)[self.lines])
@@ -69,7 +72,7 @@ class Positions:
         starts, ends, *_ = self._pieces
         self.rights[lasts] = self._glyphs.boxes(ends[lasts] - 1)[:, 2]
         sizes = _heights(self._glyphs.boxes(starts[firsts]))
-        self._last_xs, self.last_ys[lasts] = self._glyphs.origins(ends[lasts] - 1).T
+        self.last_xs[lasts], self.last_ys[lasts] = self._glyphs.origins(ends[lasts] - 1).T
         piece_sizes: _Numbers = sizes[self.lines]
         return piece_sizes
 
@@ -81,7 +84,7 @@ class Positions:
         numbers = changes.nonzero()[0]
         before = numbers - 1
         self.rights[before] = self._glyphs.boxes(ends[before] - 1)[:, 2]
-        self.last_ys[before] = self._glyphs.origins(ends[before] - 1)[:, 1]
+        self.last_xs[before], self.last_ys[before] = self._glyphs.origins(ends[before] - 1).T
         self.sizes[numbers] = _heights(self._glyphs.boxes(starts[numbers]))
         # the pieces after a change have the same size
         sources = np.where(changes | begins, np.arange(len(starts)), 0)
@@ -128,7 +131,7 @@ class Positions:
         """
         starts, lasts = self._pieces.starts, self.lasts
         nexts, next_xs = np.append(starts[1:], 0), np.append(self.xs[1:], 0.0)
-        nexts[lasts], next_xs[lasts] = self._pieces.ends[lasts] - 1, self._last_xs
+        nexts[lasts], next_xs[lasts] = self._pieces.ends[lasts] - 1, self.last_xs[lasts]
         widths = (nexts - starts) * self.sizes
         ratios = np.zeros(len(widths))
         np.divide(next_xs - self.xs, widths, out=ratios, where=widths > 0)

@@ -7,12 +7,13 @@ real PDFs (docs/findings/reading.md).
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
 
-from conflictscore.retrieval.reading.pdf_pieces import BlockGlyphs
+from conflictscore.retrieval.reading.pdf_pieces import BlockGlyphs, Pieces
 from conflictscore.retrieval.reading.pdf_positions import (
     GAP,
     OVERLAP,
@@ -70,8 +71,12 @@ def divides(walls: Sequence[float], left: float, right: float) -> bool:
 
 
 class _LinePieces(NamedTuple):
-    """The pieces of a line, as lists; see :class:`Pieces` and :class:`Positions`."""
+    """The pieces of a line, as lists; see :class:`Pieces` and :class:`Positions`.
 
+    ``first`` is the number of the first piece.
+    """
+
+    first: int
     starts: list[int]
     ends: list[int]
     owners: list[int]
@@ -81,6 +86,7 @@ class _LinePieces(NamedTuple):
     last_ys: list[float]
     sizes: list[float]
     rights: list[float]
+    last_xs: list[float]
 
 
 class Runs:
@@ -96,7 +102,10 @@ class Runs:
             (pieces.starts, pieces.ends, pieces.owners, pieces.begins_word), np.int64
         )
         self._numbers = np.array(
-            (positions.xs, positions.ys, positions.last_ys, positions.sizes, positions.rights)
+            (
+                *(positions.xs, positions.ys, positions.last_ys, positions.sizes),
+                *(positions.rights, positions.last_xs),
+            )
         )
         self._firsts = [*positions.firsts.tolist(), len(pieces.starts)]
         # of each page: the number of its first piece, and the number of its first line
@@ -105,14 +114,31 @@ class Runs:
         self._uneven = {*(~positions.is_even).nonzero()[0].tolist()}
         self._ratios: list[float] = positions.ratios().tolist()
         self._usual = _USUAL
-        xs: list[float] = positions.xs.tolist()
-        self._x_by_place: dict[int, float] = dict(zip(pieces.starts.tolist(), xs, strict=True))
+        self._xs: list[float] = positions.xs.tolist()
+        self._starts: list[int] = pieces.starts.tolist()
+        # of each piece: the end of the next one in the line
+        nexts = np.minimum(np.arange(1, len(self._starts) + 1), positions.lasts[positions.lines])
+        self._next_ends: list[int] = pieces.ends[nexts].tolist()
+        self._list_words(pieces)
+        self._line_starts: list[int] = pieces.starts[positions.firsts].tolist()
         self._wholes = self._whole_lines(positions)
+
+    def _list_words(self, pieces: Pieces) -> None:
+        """List the words, and the positions of those that begin a piece; the others are NaN."""
+        starts, ends, *_ = self._glyphs.words
+        self._word_starts: list[int] = starts.tolist()
+        self._word_ends: list[int] = ends.tolist()
+        # of each piece: the number of the word after its first
+        next_words = starts.searchsorted(pieces.starts, "right")
+        self._next_words: list[int] = next_words.tolist()
+        begins_word, xs = pieces.begins_word, np.full(len(starts), np.nan)
+        xs[next_words[begins_word] - 1] = self._numbers[0, begins_word]
+        self._word_xs: list[float] = xs.tolist()
 
     def _whole_lines(self, positions: Positions) -> list[TextRun]:
         """Return each line as one run."""
         text, firsts, lasts = self._text, positions.firsts, positions.lasts
-        starts = self._places[0, firsts].tolist()
+        starts = self._line_starts
         ends = self._places[1, lasts].tolist()
         breaks = [True] * len(starts)
         for first, after in pairwise(self._page_lines):
@@ -130,7 +156,8 @@ class Runs:
             [start > 0 and text[start - 1] not in "\r\n" for start in starts],
             (positions.last_ys[lasts] - ys).tolist(),
         )
-        return [*map(TextRun._make, zip(*columns, strict=True))]
+        # TextRun._make() would take twice as long
+        return [*map(tuple.__new__, repeat(TextRun), zip(*columns, strict=True))]
 
     def owners(self, page: int) -> set[int]:
         """Return the addresses of the objects that draw the text of a page."""
@@ -168,8 +195,8 @@ class Runs:
             cuts = self._cuts(line, whole.size)
             # few lines of a table cross a vertical line
             if cuts or (walls and divides(walls(whole.y), whole.x, whole.end)):
-                pieces = self._line_pieces(line)
-                yield from self._divided(whole, pieces, 0, len(pieces.starts), cuts, walls)
+                start = self._line_starts[line]
+                yield from self._divided(whole, start, start + len(whole.text), cuts, walls)
             else:
                 yield whole
 
@@ -206,13 +233,12 @@ class Runs:
         """Return the places of an even line that follow wide white space."""
         first, after = self._firsts[line : line + 2]
         cuts: list[int] = []
-        usual, limit = self._usual, _WIDER * self._usual
+        usual, limit, next_ends = self._usual, _WIDER * self._usual, self._next_ends
         for number, ratio in enumerate(self._ratios[first:after], first):
             if not 0 <= ratio <= limit:
                 self._usual = usual
                 # the next piece is searched as well
-                last = min(number + 1, after - 1)
-                cuts += self._gaps(int(self._places[0, number]), int(self._places[1, last]), size)
+                cuts += self._gaps(number, next_ends[number], size)
                 usual = self._usual
                 limit = _WIDER * usual
             elif ratio > _USUAL / 2:
@@ -229,20 +255,28 @@ class Runs:
             return False
         return True
 
-    def _gaps(self, start: int, end: int, size: float) -> list[int]:
-        """Return the positions of words that follow wide white space."""
+    def _gaps(self, number: int, end: int, size: float) -> list[int]:
+        """Return the positions of words that follow wide white space, from a piece to ``end``."""
         cuts: list[int] = []
         limit, most = _WIDER * self._usual * size, GAP * size
-        before, before_end, before_x = start, start, self._x_by_place[start]
-        for word in _WORD.finditer(self._text, start, end):
-            place, word_end = word.span()
-            x = self._x_by_place.get(place) or self._x(place)
+        starts, ends, xs = self._word_starts, self._word_ends, self._word_xs
+        start = before = self._starts[number]
+        before_x = self._xs[number]
+        # the first word is not compared with the one before it
+        for word in range(self._next_words[number], len(starts)):
+            place = starts[word]
+            if place >= end:
+                break
+            x = xs[word]
+            if isnan(x):
+                x = xs[word] = self._glyphs.x(place)
+            before_end = ends[word - 1]
             if (
                 not 0 <= x - before_x <= limit * (before_end - before) + most / 2
                 and not 0 <= x - self._glyphs.right(before_end) <= most
             ):
                 cuts.append(place)
-            before, before_end, before_x = place, word_end, x
+            before, before_x = place, x
         # Wide words without a gap show that the average is too low. The average therefore moves
         # slowly towards twice the usual width, and never beyond that.
         if not cuts and end - start > 1:
@@ -250,14 +284,19 @@ class Runs:
         return cuts
 
     def _x(self, place: int) -> float:
-        """Return the position of a word."""
-        if place not in self._x_by_place:
-            self._x_by_place[place] = self._glyphs.x(place)
-        return self._x_by_place[place]
+        """Return the position of a word or a piece."""
+        number = bisect_left(self._starts, place)
+        if number < len(self._starts) and self._starts[number] == place:
+            return self._xs[number]
+        word = bisect_left(self._word_starts, place)
+        if isnan(self._word_xs[word]):
+            self._word_xs[word] = self._glyphs.x(place)
+        return self._word_xs[word]
 
     def _line_pieces(self, line: int) -> _LinePieces:
-        own = slice(*self._firsts[line : line + 2])
-        return _LinePieces(*self._places[:, own].tolist(), *self._numbers[:, own].tolist())
+        first, after = self._firsts[line : line + 2]
+        places, numbers = self._places[:, first:after], self._numbers[:, first:after]
+        return _LinePieces(first, *places.tolist(), *numbers.tolist())
 
     def _uneven_runs(
         self,
@@ -286,7 +325,8 @@ class Runs:
                     breaks, spaced = False, bool(pieces.begins_word[number]) or is_apart
                     first, cuts = None, []
                 elif self._is_wide(step, pieces.starts[number] - start, first.size):
-                    cuts += self._gaps(start, pieces.ends[number], first.size)
+                    before = pieces.first + number - 1
+                    cuts += self._gaps(before, pieces.ends[number], first.size)
             if not inside:
                 spaced = True
             elif not first:
@@ -308,25 +348,20 @@ class Runs:
     ) -> Iterator[TextRun]:
         """Yield a run of some pieces, or several if the pieces contain wide white space."""
         last = after - 1
-        start, end = pieces.starts[last], pieces.ends[last]
-        if self._is_wide(self._glyphs.x(end - 1) - pieces.xs[last], end - start - 1, run.size):
-            cuts = [*cuts, *self._gaps(start, end, run.size)]
+        start, end, last_x = pieces.starts[last], pieces.ends[last], pieces.last_xs[last]
+        if isnan(last_x):
+            last_x = self._glyphs.x(end - 1)
+        if self._is_wide(last_x - pieces.xs[last], end - start - 1, run.size):
+            cuts = [*cuts, *self._gaps(pieces.first + last, end, run.size)]
         right = pieces.rights[last] or self._glyphs.right(end)
         whole = run._replace(end=right, slope=pieces.last_ys[last] - run.y)
-        return self._divided(whole, pieces, first, after, cuts, walls)
+        return self._divided(whole, pieces.starts[first], end, cuts, walls)
 
     def _divided(
-        self,
-        run: TextRun,
-        pieces: _LinePieces,
-        first: int,
-        after: int,
-        cuts: Sequence[int],
-        walls: Walls | None,
+        self, run: TextRun, start: int, end: int, cuts: Sequence[int], walls: Walls | None
     ) -> Iterator[TextRun]:
-        """Divide the text of some pieces at the cuts; ``run`` is the first new run."""
+        """Divide a text at the cuts; ``run`` is the first new run."""
         _, size, x, last_right, y, owner, breaks, spaced, slope = run
-        start, end = pieces.starts[first], pieces.ends[after - 1]
         if walls and (own_walls := walls(y)):
             cuts = sorted({*cuts, *self._cuts_at_walls(own_walls, start, end)})
         for cut in dict.fromkeys(cuts):
@@ -338,7 +373,7 @@ class Runs:
 
     def _cuts_at_walls(self, walls: Sequence[float], start: int, end: int) -> Iterator[int]:
         """Yield the positions of words that a table line separates from the previous word."""
-        before, before_end = self._x_by_place[start], 0
+        before, before_end = self._x(start), 0
         for word in _WORD.finditer(self._text, start, end):
             x = self._x(word.start())
             # the end of a word is requested only if there is a table line after its start

@@ -12,17 +12,19 @@ Limits without a stated reason were chosen by hand.
 import ctypes
 import time
 from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from conflictscore.retrieval.reading.pdf_objects import Area, PageObjects
 from conflictscore.retrieval.reading.pdf_runs import TextRun
-from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, calls
+from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, Pointer, calls, pointer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_UNPAINTED = frozenset((3, 7))
+_UNPAINTED = 3, 7
 """Text rendering modes that paint nothing: invisible text, and text used only as a clip path."""
 _LIGHT, _FAINT = 200, 80
 """Limits (out of 255) at which text may be invisible; chosen by hand.
@@ -86,34 +88,28 @@ class Sight:
 
     def look_at(self, objects: PageObjects) -> None:
         """Examine all texts of the next page at once, which is faster than one by one."""
-        modes = objects.modes
-        clips, blocks = self._properties(objects.text_handles)
-        usual_blocks = {*blocks}
-        dark = {block for block in usual_blocks if not _is_light(*memoryview(block).cast("I"))}
         self._covered = objects.covered
         self._texts = {*objects.texts}
         self._clear = self._texts
         if self._has_layers:
             self._layered = self._marked(zip(objects.texts, objects.text_handles, strict=True))
-            groups = ((group, ctypes.c_void_p(group)) for group in objects.nested_groups())
+            groups = ((group, pointer(group)) for group in objects.nested_groups())
             self._in_layered_group = self._has_layered_groups or bool(self._marked(groups))
             self._clear = self._clear - self._layered
-        if dark != usual_blocks or not _UNPAINTED.isdisjoint(modes) or max(clips, default=0) > 0:
-            self._clear = self._clear.intersection(
-                text
-                for text, mode, clip, block in zip(objects.texts, modes, clips, blocks, strict=True)
-                if mode not in _UNPAINTED and clip <= 0 and block in dark
-            )
+        is_unclear = self._are_unclear(objects)
+        if is_unclear.any():
+            self._clear = self._clear.difference(compress(objects.texts, is_unclear.tolist()))
         if objects.covered:
             self._clear = self._clear - objects.covered
 
-    def _marked(self, objects: Iterable[tuple[int, ctypes.c_void_p]]) -> set[int]:
+    def _marked(self, objects: Iterable[tuple[int, Pointer]]) -> set[int]:
         """Return the objects that are marked as the content of a layer, which may be hidden."""
+        is_layer = cache(self._is_layer)  # many texts share a mark
         return {
             each
             for each, handle in objects
             for number in range(self._calls.any_marks(handle))
-            if self._is_layer(self._calls.mark(each, number))
+            if is_layer(self._calls.mark(each, number))
         }
 
     def _is_layer(self, mark: int) -> bool:
@@ -121,14 +117,23 @@ class Sight:
         self._calls.mark_name(mark, ctypes.addressof(name), len(name), ctypes.addressof(size))
         return name.raw[: size.value] == _LAYER_NAME
 
-    def _properties(self, texts: Sequence[ctypes.c_void_p]) -> tuple[list[int], list[bytes]]:
-        """Return the numbers of texts' clips, and their colours."""
-        numbers = self._many.colours(texts)
-        clips = [*map(self._calls.any_clip_paths, map(self._calls.any_clip, texts))]
-        # if all texts have one colour, its 16 bytes are shared instead of cut out for each text
-        if numbers == numbers[:16] * len(texts):
-            return clips, [numbers[:16]] * len(texts)
-        return clips, [numbers[place : place + 16] for place in range(0, len(numbers), 16)]
+    def _are_unclear(self, objects: PageObjects) -> "NDArray[np.bool_]":
+        """Return which texts may be invisible because of their mode, colour or clip."""
+        import numpy as np
+
+        texts, count = objects.text_handles, len(objects.texts)
+        colours = self._many.colours(texts)
+        clip_counts = map(
+            self._calls.any_clip_paths, map(pointer, map(self._calls.any_clip, texts))
+        )
+        is_unclear = np.fromiter(clip_counts, np.intc, count) > 0
+        for mode in _UNPAINTED:
+            is_unclear |= objects.modes == mode
+        if colours == colours[:16] * count:  # most pages have one colour
+            colours = colours[:16]
+        numbers = np.frombuffer(colours, np.uint32).reshape(-1, 4)
+        is_unclear |= (numbers[:, :3] >= _LIGHT).all(axis=1) | (numbers[:, 3] <= _FAINT)
+        return is_unclear
 
     def doubtful(self, owners: set[int]) -> set[int]:
         """Return the text objects that have properties that may make them invisible.
@@ -152,7 +157,7 @@ class Sight:
     def _may_be_in_layer(self, owner: int) -> bool:
         if not self._has_layers or owner in self._texts:
             return owner in self._layered
-        return self._in_layered_group or bool(self._marked([(owner, ctypes.c_void_p(owner))]))
+        return self._in_layered_group or bool(self._marked([(owner, pointer(owner))]))
 
     def seen(self, page: Any, runs: Sequence[TextRun]) -> list[TextRun]:
         """Return the visible runs of a page.

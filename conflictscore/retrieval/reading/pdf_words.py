@@ -65,9 +65,10 @@ class Glyphs(Protocol):
         ...
 
 
-def with_whole_words(text: str, glyphs: Glyphs) -> str:
+def with_whole_words(text: str, glyphs: Glyphs, *, has_right_to_left: bool = True) -> str:
     """Return the text of a page with right-to-left words in order and spaced-out words joined.
 
+    ``has_right_to_left`` says whether the text may have right-to-left letters.
     The text keeps its length: a space that is removed becomes ``JOINER``.
     """
 
@@ -88,7 +89,7 @@ def with_whole_words(text: str, glyphs: Glyphs) -> str:
     def closed_up(letters: re.Match[str]) -> str:
         return _closed_up(letters[0], letters.start(), glyphs)
 
-    if not text.isascii():
+    if has_right_to_left and not text.isascii():
         text = _RIGHT_TO_LEFT.sub(read_from_right, text)
         text = _FROM_LEFT.sub(read_from_left, text)
     if _FOUR_LETTERS.search(text):

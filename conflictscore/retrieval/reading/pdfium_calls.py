@@ -1,9 +1,9 @@
 """Calls the pdfium functions that are needed for each piece of a page's text.
 
 pypdfium2 declares these functions with typed pointers, which makes calls several times slower than
-with plain addresses. Functions without declared arguments, which take ``c_void_p`` objects
-and plain integers, save another third. All calls are short, so they keep Python's global lock,
-which saves another sixth.
+with plain addresses. Functions without declared arguments, which take prepared arguments (see
+:func:`pointer`) and plain integers, save another third. All calls are short, so they keep Python's
+global lock, which saves another sixth.
 """
 
 import ctypes
@@ -24,15 +24,20 @@ _AT_ONCE = 1_024
 memory."""
 
 
-class _Handle(ctypes.c_void_p):
-    """An address that a function returns as an object, so that another function can take it."""
+pointer = _ADDRESS.from_param
+"""Prepares an address as an argument of functions without declared arguments.
+
+Such an argument is passed on as it is, while a ``c_void_p`` would be converted in each call.
+"""
+Pointer = Any
+"""A prepared argument; ctypes does not name its type."""
 
 
 class Calls:
     """The pdfium functions, with addresses declared as integers.
 
     Some functions, marked by a comment, have no declared arguments, and take addresses as
-    ``c_void_p``.
+    prepared arguments.
     """
 
     def __init__(self) -> None:
@@ -54,7 +59,8 @@ class Calls:
         self.object = plain("FPDFPage_GetObject", ctypes.c_size_t)
         self.any_mode = plain("FPDFTextObj_GetTextRenderMode", _INT)
         self.any_colour = plain("FPDFPageObj_GetFillColor", _INT)
-        self.any_clip = plain("FPDFPageObj_GetClipPath", _Handle)
+        self.any_bounds = plain("FPDFPageObj_GetBounds", _INT)
+        self.any_clip = plain("FPDFPageObj_GetClipPath", ctypes.c_size_t)
         self.any_clip_paths = plain("FPDFClipPath_CountPaths", _INT)
         self.any_marks = plain("FPDFPageObj_CountMarks", _INT)
         # with declared arguments
@@ -95,16 +101,16 @@ class ManyCalls:
         """Reserve the memory into which pdfium writes its answers."""
         numbers = (ctypes.c_double * (2 * _AT_ONCE))()
         self._start = start = ctypes.addressof(numbers)
-        pointers = [_ADDRESS(start + 8 * place) for place in range(2 * _AT_ONCE)]
+        pointers = [pointer(start + 8 * place) for place in range(2 * _AT_ONCE)]
         self._numbers = memoryview(numbers).cast("B")
         self._firsts, self._seconds = pointers[::2], pointers[1::2]
         # the same memory serves for four numbers of 4 bytes: an answer has 16 bytes
         self._quarters = [
-            [_ADDRESS(start + 16 * place + 4 * quarter) for place in range(_AT_ONCE)]
+            [pointer(start + 16 * place + 4 * quarter) for place in range(_AT_ONCE)]
             for quarter in range(4)
         ]
 
-    def origins(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> "NDArray[np.float64]":
+    def origins(self, text_page: Pointer, places: Sequence[int]) -> "NDArray[np.float64]":
         """Return the origins of the characters at these places, as rows of x and y."""
         import numpy as np
 
@@ -114,7 +120,7 @@ class ManyCalls:
         )
         return np.frombuffer(answers, np.float64).reshape(-1, 2)
 
-    def boxes(self, text_page: ctypes.c_void_p, places: Sequence[int]) -> "NDArray[np.float32]":
+    def boxes(self, text_page: Pointer, places: Sequence[int]) -> "NDArray[np.float32]":
         """Return the boxes of the characters at these places: left, top, right and bottom."""
         import numpy as np
 
@@ -124,10 +130,18 @@ class ManyCalls:
         )
         return np.frombuffer(answers, np.float32).reshape(-1, 4)
 
-    def colours(self, objects: Sequence[ctypes.c_void_p]) -> bytes:
+    def colours(self, objects: Sequence[Pointer]) -> bytes:
         """Return the fill colours of objects, each as red, green, blue and opacity of 4 bytes."""
         colour, pointers = calls().any_colour, self._quarters
         return bytes(self._answers(objects, lambda part: map(colour, part, *pointers)))
+
+    def bounds(self, objects: Sequence[Pointer]) -> "NDArray[np.float32]":
+        """Return the boxes around objects: left, bottom, right and top."""
+        import numpy as np
+
+        bounds, pointers = calls().any_bounds, self._quarters
+        answers = self._answers(objects, lambda part: map(bounds, part, *pointers))
+        return np.frombuffer(answers, np.float32).reshape(-1, 4)
 
     def _answers(
         self, subjects: Sequence[_Subject], ask: Callable[[Sequence[_Subject]], Iterator[int]]
