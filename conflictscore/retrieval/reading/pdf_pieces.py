@@ -111,7 +111,7 @@ class BlockGlyphs:
         self._offsets = [0, *np.cumsum(sizes).tolist()]
         self.offsets = np.array(self._offsets)
         # the page of the character that was asked for last: its handle, start and end
-        self._handle: Pointer = None
+        self._handle: Pointer | None = None
         self._first = self._after = 0
         place, box = (ctypes.c_double * 2)(), (ctypes.c_float * 4)()
         # a memoryview is faster to read than the array
@@ -263,7 +263,7 @@ class BlockGlyphs:
                 yield ask(handle, own[before:after])
             before = after
 
-    def _own(self, place: int) -> tuple[Pointer, int]:
+    def _own(self, place: int) -> tuple[Pointer | None, int]:
         """Return the page of a character, and its place in that page's text."""
         if not self._first <= place < self._after:
             page = bisect_right(self._offsets, place)

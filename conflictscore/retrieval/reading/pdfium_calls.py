@@ -24,13 +24,13 @@ _AT_ONCE = 1_024
 memory."""
 
 
-pointer = _ADDRESS.from_param
-"""Prepares an address as an argument of functions without declared arguments.
+Pointer = ctypes.c_void_p
+"""An address as an argument of functions without declared arguments."""
+pointer: Callable[[int], Pointer] = Pointer.from_param  # type: ignore[assignment]
+"""Prepares an address as an argument, which is passed on as it is.
 
-Such an argument is passed on as it is, while a ``c_void_p`` would be converted in each call.
+A ``c_void_p`` that is not prepared would be converted in each call.
 """
-Pointer = Any
-"""A prepared argument; ctypes does not name its type."""
 
 
 class Calls:
