@@ -40,7 +40,6 @@ _MIDDLE = 0.3
 _WORD = re.compile(r"\w")
 
 
-# A class with named fields would take longer to create.
 _Cell = tuple[int, int]
 """The row and column of a cell, counted from the upper left corner."""
 
