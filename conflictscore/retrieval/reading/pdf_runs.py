@@ -101,12 +101,8 @@ class Runs:
         self._places = np.array(
             (pieces.starts, pieces.ends, pieces.owners, pieces.begins_word), np.int64
         )
-        self._numbers = np.array(
-            (
-                *(positions.xs, positions.ys, positions.last_ys, positions.sizes),
-                *(positions.rights, positions.last_xs),
-            )
-        )
+        heights = positions.ys, positions.last_ys, positions.sizes
+        self._numbers = np.array((positions.xs, *heights, positions.rights, positions.last_xs))
         self._firsts = [*positions.firsts.tolist(), len(pieces.starts)]
         # of each page: the number of its first piece, and the number of its first line
         self._page_pieces: list[int] = pieces.starts.searchsorted(glyphs.offsets).tolist()
