@@ -22,7 +22,7 @@ _COMBINING = dict(
 _ACCENT = re.compile(f"[{''.join(_COMBINING)}]")
 _LETTER = re.compile(r"[^\W\d_]")
 _DOTLESS = {"\u0131": "i", "\u0237": "j"}
-_AROUND = re.compile(f"[ {JOINER}]*{JOINER}[ {JOINER}]*")
+_AROUND = re.compile(f"(?<![ {JOINER}]) *+{JOINER}[ {JOINER}]*+")
 _CENTRED = 0.12
 """Maximum distance between the middles of a letter and its accent, relative to the font size."""
 _SPACE = 0.12

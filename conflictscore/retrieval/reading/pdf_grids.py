@@ -356,12 +356,12 @@ class _Groups:
             parents[number] = number = parents[parent]
         return number
 
-    def join(self, number: int, others: Iterable[int]) -> None:
-        """Merge the group of a number with the groups of others."""
+    def join(self, number: int, members: Iterable[int]) -> None:
+        """Merge the group of a number with the groups of members."""
         parents, own = self._parents, self.of(number)
-        for other in others:
-            if parents[other] != own:
-                parents[self.of(other)] = own
+        for member in members:
+            if parents[member] != own:
+                parents[self.of(member)] = own
 
 
 def laid_out_with_grids(
