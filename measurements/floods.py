@@ -145,7 +145,7 @@ def look_alikes(text: str, rng: random.Random) -> str:
 
 
 def _copies_of(case: Case, vocabulary: Sequence[str]) -> dict[str, list[str]]:
-    """Return copies of the case's last document, by kind, enough for the largest flood."""
+    """For each kind of copy, return enough copies of the last document for the largest flood."""
     rng = random.Random(case.texts[-1])  # noqa: S311
     text, many = case.texts[-1], range(COPIES[-1] - 1)
     return {

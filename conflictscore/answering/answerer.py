@@ -291,7 +291,8 @@ def ending_notes(endings: Iterable[str | None], step: str) -> list[str]:
     ``endings`` says how each reply ended; None for a complete reply.
     """
     return [
-        f"to {step}, the model sent a reply that may be incomplete: it ended {how_it_ended(ending)}"
+        f"asked to {step}, the model sent a reply that may be incomplete: it ended"
+        f" {how_it_ended(ending)}"
         for ending in endings
         if ending
     ]

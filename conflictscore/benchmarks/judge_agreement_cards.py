@@ -83,8 +83,9 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
             note=f"{percent(retained_share.value)} %{bounds} of a true difference in correct"
             " answers is visible (the judge's true positive rate minus its false positive rate)"
             + (
-                f"\nA study needs about {1 / retained_share.value**2:.1f} times the questions that"
-                " it would need with ratings by people"
+                "\nWith this judge, a study needs about"
+                f" {1 / retained_share.value**2:.1f} times as many questions as with"
+                " ratings by people"
                 if retained_share.value > 0
                 else "\nNone of the differences that people see is visible"
             ),

@@ -43,9 +43,7 @@ def _installed() -> Iterator[Entry]:
             )
             continue
         if not isinstance(entry, Entry):
-            _log.warning(
-                "the benchmark %s is left out: %s is not an Entry", point.name, point.value
-            )
+            _log.warning("skipped the benchmark %s: %s is not an Entry", point.name, point.value)
         elif entry.name in _own:
             _log.warning(
                 "the benchmark %s is left out: %r is the name of a built-in benchmark",

@@ -78,7 +78,7 @@ Examples:
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Draw a reliability diagram to FILE (.svg or .png). It shows how often labels are right "
-    "at each probability that the labeler gives.",
+    "at each probability that the labeler assigns.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")

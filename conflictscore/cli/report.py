@@ -69,7 +69,7 @@ with_compare = click.option(
     callback=_pairs,
     metavar="A:B",
     help="Also compare methods A and B with each other, for example guarded-rag:control-rag. "
-    "Every method is compared with rag in any case. Repeatable. Default: "
+    "Every method is always compared with rag. Repeatable. Default: "
     "regenerated-rag:control-rag, the paper's comparison.",
 )
 

@@ -161,14 +161,14 @@ Then, with any OpenAI client:
 @click.option(
     "--require",
     type=click.Choice(["fully", "partly"]),
-    help="How thoroughly an answer must be checked to be sent. If it was checked less "
+    help="How thoroughly an answer must be checked before it is sent. If it was checked less "
     "thoroughly, or the check failed, the reply is HTTP 503. Greetings and tool calls are always "
     "sent.",
 )
 @click.option(
     "--refusal",
     metavar="TEXT",
-    help="A text that is sent if --require refuses an answer. Default: no text is sent, and the "
+    help="Text to send if --require refuses an answer. Default: no text is sent, and the "
     "reply is HTTP 503.",
 )
 @click.option(

@@ -170,7 +170,9 @@ async def _look(
     if passage.kind == "value":
         # a document's answer is one statement; it cannot replace true, false or several sentences
         if before in _TRUTH_VALUES or is_prose(before):
-            why = "True, false and values of several sentences are not replaced."
+            why = (
+                "A value that is “true” or “false”, or is several sentences long, is not replaced."
+            )
             return no_change.model_copy(update={"reason": why})
         shown_text, looking = said_by(before), replace(looking, unsettled="keep")
     write = partial(_written, passage, last, state, context, meter)

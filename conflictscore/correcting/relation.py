@@ -294,7 +294,7 @@ def read_relations(reply: str, count: int) -> list[RelationVerdict]:
         # RIVAL, CORRECTS and CORRECTED have the same relation, but name different sides as better
         is_same_side = earlier.knows_better == verdict.knows_better
         if earlier.relation is not verdict.relation or not is_same_side:
-            raise ValueError(f"statement {number} had two different relations")
+            raise ValueError(f"statement {number} was given two different relations")
     missing = [number for number in range(1, count + 1) if number not in verdicts]
     if missing:
         raise ValueError(f'there was no line "{missing[0]}:" with one of the six relations')

@@ -179,7 +179,7 @@ def parse_labeler(spec: str) -> tuple[str, dict[str, Any]]:
         if option not in kind.options:
             option_help = ", ".join(f"{known_option}=…" for known_option in kind.options) or "none"
             raise ConfigurationError(
-                f"labeler is {spec!r}; the options of {name} are {option_help}"
+                f"labeler {spec!r} has an unknown option; the options of {name} are {option_help}"
             )
         if option in options or not setting:
             why = "occurs twice" if option in options else "has no value"

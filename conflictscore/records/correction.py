@@ -206,11 +206,11 @@ class SecondLook(Record):
     def _ruled(self, ruling: Ruling) -> str:
         first = self.candidates[ruling.shown[0]].statement
         if ruling.error:
-            return f"shown “{first}” first, the judge gave no verdict: {ruling.error}"
+            return f"with “{first}” shown first, the judge gave no verdict: {ruling.error}"
         winner = "neither" if ruling.chosen is None else self.candidates[ruling.chosen].statement
         ground = ruling.ground.value if ruling.ground else "no valid reason"
         reason = f": {ruling.reason}" if ruling.reason else ""
-        return f"shown “{first}” first, the judge chose “{winner}” ({ground}){reason}"
+        return f"with “{first}” shown first, the judge chose “{winner}” ({ground}){reason}"
 
 
 def _related(related_answer: RelatedAnswer) -> str:

@@ -155,7 +155,7 @@ def _left_out(paths: Sequence[Path], what: str) -> Iterator[Note]:
 def _passed_over(folder: Path, number: int) -> Iterator[Note]:
     if number:
         count = "1 file" if number == 1 else f"{number} files"
-        sentence = f"{_shown(folder)}: skipped {count} not ending in {_ENDINGS}"
+        sentence = f"{_shown(folder)}: skipped {count} whose names do not end in {_ENDINGS}"
         yield Note(NoteKind.FILES_PASSED_OVER, sentence)
 
 

@@ -113,7 +113,7 @@ def test_a_benchmark_and_a_method_of_ones_own_are_reported_and_exported_as_other
         )
     assert done.stdout.count("last-document") > 1, done.stderr
     assert "broken cannot be imported" in done.stderr
-    assert "odd is left out: lamp_plugin:PLACE is not an Entry" in done.stderr
+    assert "skipped the benchmark odd: lamp_plugin:PLACE is not an Entry" in done.stderr
     assert "'ramdocs' is the name of a built-in benchmark" in done.stderr
     assert "last-document" in table.read_text()
 

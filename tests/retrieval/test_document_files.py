@@ -73,7 +73,7 @@ def test_hidden_files_are_passed_over_and_other_endings_counted() -> None:
     read = read_documents(["docs"])
     assert [doc.text for doc in read.documents] == ["a"]
     (note,) = read.notes
-    assert note.startswith("docs: skipped 2 files not ending in .txt, .md")
+    assert note.startswith("docs: skipped 2 files whose names do not end in .txt, .md")
 
 
 def test_a_link_in_a_folder_does_not_lead_out_of_it() -> None:

@@ -51,7 +51,7 @@ class Question(Record):
     """The wrong reference answers."""
     category: str = ""
     documents: tuple[dict[str, Any], ...] = ()
-    """The documents that come with the question.
+    """The documents supplied with the question.
 
     Each document has ``text`` and, if known, ``title`` and ``url``. If a question comes with
     documents, no others are retrieved.

@@ -38,7 +38,7 @@ def hash_of(text: str) -> str:
 def session_files(folder: Path) -> list[Path]:
     """Return the transcript files in a run's folder, in the order of its sessions.
 
-    Files with other names, such as a copy that a person made, are ignored.
+    Files with other names, such as a copy made by hand, are ignored.
     """
     files = (folder / FOLDER).glob("session-*.jsonl.gz")
     return sorted((path for path in files if _SESSION.fullmatch(path.name)), key=session_number)

@@ -324,7 +324,9 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """List the outcomes of first answers with a conflict, if the method finished the question.
+    """List what became of the first answers to questions with a conflict.
+
+    Only questions that the method finished are counted.
 
     Answers are compared by their claims or, with ``by_wording``, by their words.
     """

@@ -27,7 +27,7 @@ ENTRY = Entry(
 
 NO_CONFLICT = Entry(
     name="natconfqa-no-conflict",
-    summary="whether the answer lists every answer in passages that agree",
+    summary="whether a reply gives all correct answers if its passages agree",
     data=ENTRY.data,
     forms=ENTRY.forms,
     searches=False,

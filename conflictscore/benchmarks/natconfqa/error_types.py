@@ -2,7 +2,7 @@
 
 In the paper, a person classified 160 answers. In this module, rules classify as many answers as
 they can, and a model classifies the remaining answers. The rules are based on the descriptions in
-Table 9, and they use the decisions behind recall.
+Table 9. They use the same decisions as recall: which of the listed answers a reply gives.
 
 Limits without a stated reason were chosen by hand.
 """

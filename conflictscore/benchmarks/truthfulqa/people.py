@@ -113,7 +113,7 @@ def _labelled_rows(path: Path) -> tuple[str, list[_Row]]:
         answer = match["answer"].strip()
         rows.append(_Row(question_id("tqa", match["question"]), answer, row.completion.strip()))
     if not rows:
-        raise InputError(f"{path}: there is no labelled answer in it")
+        raise InputError(f"{path}: the file has no labelled answers")
     return measure, rows
 
 
