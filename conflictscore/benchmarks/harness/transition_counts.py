@@ -324,9 +324,7 @@ def conflict_outcomes(
     *,
     by_wording: bool = False,
 ) -> list[ConflictOutcome]:
-    """List what became of the first answers to questions with a conflict.
-
-    Only questions that the method finished are counted.
+    """List the outcomes of the questions with a conflict that the method finished.
 
     Answers are compared by their claims or, with ``by_wording``, by their words.
     """
