@@ -60,7 +60,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, limit in asdict(self).items():
             if limit is not None and limit <= 0:
-                raise InputError(f"{name} is {limit}; give a number above 0")
+                raise InputError(f"{name} is {limit}; it must be above 0")
 
 
 async def arun_benchmark(

@@ -67,10 +67,10 @@ _MC = (
     "log-probabilities. free-form: without options; a model judges the answer."
 )
 _WORST_HELP = (
-    "In the paper's loop, the model reconsiders one claim that is in conflict. This option "
-    "chooses the claim. worst: the claim with the highest share of contradicting evidence. "
-    "first: the first such claim in the answer. most-evidence: the claim with the most evidence. "
-    "asked: the claim that the model names as its main claim. To compare these choices, run the "
+    "Which claim the model reconsiders. In the paper's loop, it reconsiders only one of the claims "
+    "that are in conflict. worst: the one with the highest share of contradicting evidence. "
+    "first: the one that comes first in the answer. most-evidence: the one with the most evidence. "
+    "asked: the one that the model names as its main claim. To compare these choices, run the "
     "benchmark with each, and pass the runs to `report`."
 )
 
@@ -103,7 +103,9 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
         f"{','.join(usual_methods(benchmark_entry.methods))}.",
     )
     yield with_compare
-    yield _number("--sample", help="Run only N questions, drawn by --seed. Default: all.")
+    yield _number(
+        "--sample", help="Run only N questions, drawn at random with --seed. Default: all."
+    )
     words = "The seed with which the sample is drawn and the options of each question are "
     "shuffled."
     yield _default("--seed", type=int, default=0, metavar="S", help=words)

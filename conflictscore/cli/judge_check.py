@@ -54,15 +54,15 @@ _BENCHMARKS: Final = ("natconfqa", "truthfulqa", "wikicontradict")
     "--references",
     type=_FILE,
     help="The file of questions: NatConfQA's questions.jsonl, or TruthfulQA.csv. WikiContradict "
-    "needs none. WikiContradict needs none.",
+    "needs none.",
 )
 @click.option(
     "--sample",
     type=click.IntRange(min=2),
     metavar="N",
-    help="Judge only N answers, drawn by --seed. For TruthfulQA, half of the answers have "
-    "the label yes, and half the label no. For WikiContradict, all five answers of a model to a "
-    "question are drawn together. Default: all.",
+    help="Judge only N answers, drawn at random with --seed. For TruthfulQA, half of the answers "
+    "have the label yes, and half the label no. For WikiContradict, all five answers of a model "
+    "to a question are drawn together. Default: all.",
 )
 @seed_option()
 @with_judge_options

@@ -222,9 +222,9 @@ Then, with any OpenAI client:
     metavar="URL",
     envvar=STORE,
     help="A PostgreSQL database (postgresql://…) in which runs, reviews, verdicts and replies "
-    "are stored. Default: runs and reviews are stored as --runs-file says, verdicts and replies "
-    "in files on this machine. Several services can use the same database, and then share its "
-    "contents (extra [postgres]).",
+    "are stored. Default: --runs-file decides where runs and reviews are stored; verdicts and "
+    "replies are stored in files on this machine. Several services can use the same database, and "
+    "then share its contents (extra [postgres]).",
 )
 @with_search_options
 @with_run_settings

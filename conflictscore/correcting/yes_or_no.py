@@ -93,8 +93,8 @@ def opposite_answer(passage: str, look: SecondLook) -> str | None:
 def is_answer_to_yes_or_no(claim: str, passage: str, looking: Looking) -> bool:
     """Return whether a claim says yes or no to the question, so that its opposite may be its rival.
 
-    A passage with more words than "Yes." counts only if embedded models read the documents. A
-    capable reader also says what is true instead.
+    If embedded models read the documents, a passage counts even if it says more than a bare "Yes.".
+    A capable reader also says what is true instead, so there only a bare answer counts.
     """
     if opposite(passage, looking.question) is not None:
         return True

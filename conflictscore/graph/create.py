@@ -203,7 +203,7 @@ def _check_model_options(
     max_calls: int | None, context_window: int | None, reasoning_effort: ReasoningEffort | None
 ) -> None:
     if max_calls is not None and max_calls < 1:
-        raise InputError(f"max_calls is {max_calls}; give at least 1")
+        raise InputError(f"max_calls is {max_calls}; it must be at least 1")
     is_number = isinstance(context_window, int) and not isinstance(context_window, bool)
     if context_window is not None and (not is_number or context_window < _LEAST_WINDOW):
         raise InputError(

@@ -206,7 +206,7 @@ def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
 
 def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput | Run]:
     if concurrency < 1:
-        raise InputError(f"concurrency is {concurrency}; give at least 1")
+        raise InputError(f"concurrency is {concurrency}; it must be at least 1")
     starts: list[RagInput | Run] = []
     for number, row in enumerate(rows, 1):
         unknown = [name for name in row if name not in _FIELDS]

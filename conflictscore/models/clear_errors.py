@@ -131,7 +131,7 @@ def _insecure(fault: ssl.SSLError) -> str:
     if isinstance(fault, ssl.SSLCertVerificationError):
         return (
             f"its certificate is not accepted ({fault.verify_message}); if the server is yours, set"
-            " SSL_CERT_FILE to a file with the certificate of its authority"
+            " SSL_CERT_FILE to a file with its CA certificate"
         )
     reason = (fault.reason or "no reason given").replace("_", " ").lower()
     return f"no secure connection can be made ({reason}); perhaps its address begins with http://"

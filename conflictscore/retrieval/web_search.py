@@ -265,7 +265,7 @@ class WebSearchRetriever(TopKRetriever):
             message = f"the quota or credit of {self.title} is used up ({cause}); {_OTHER_WAYS}"
             return Fault(QuotaError(message, provider=self.provider, status=status))
         if status == 429 or (status == 403 and momentary):
-            error = self.failed(f"{self.title} asks for fewer searches ({cause})", status)
+            error = self.failed(f"{self.title} is rate-limiting searches ({cause})", status)
             return Fault(error, True, retry_after)
         if status in (400, 422) and not _SET_UP_WRONGLY.search(reason):
             message = f"{self.title} rejected the request ({cause}): check the question's length"

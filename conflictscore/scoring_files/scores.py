@@ -237,7 +237,7 @@ def _states(
 ) -> list[RagState]:
     """Check the arguments before a model is opened, and return the input of each run."""
     if concurrency is not None and concurrency < 1:
-        raise InputError(f"concurrency is {concurrency}; give at least 1")
+        raise InputError(f"concurrency is {concurrency}; it must be at least 1")
     if isinstance(answers, str):
         answers, contexts = [answers], [contexts]
     texts, document_lists = list(answers), list(contexts)

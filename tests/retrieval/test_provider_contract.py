@@ -303,7 +303,7 @@ def test_a_passing_fault_is_tried_again(case: Case, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [
-        ("busy", 429, r"asks for fewer searches \(429: .*Too many requests, slow down\."),
+        ("busy", 429, r"is rate-limiting searches \(429: .*Too many requests, slow down\."),
         ("down", 502, r"search failed \(502"),
         ("broken", 500, r"search failed \(500"),
     ],

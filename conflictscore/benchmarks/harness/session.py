@@ -102,7 +102,7 @@ class Session:
             InputError: A setting is wrong, or a stored record is damaged.
         """
         if concurrency < 1:
-            raise ValueError(f"concurrency is {concurrency}; give a number above 0")
+            raise ValueError(f"concurrency is {concurrency}; it must be above 0")
         waiting = iter(self.store.questions)
         stops: list[BudgetError] = []
 

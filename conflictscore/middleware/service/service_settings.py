@@ -114,10 +114,10 @@ class ServiceSettings:
                 )
         for name in ("max_body", "max_concurrent", "max_pairs", "runs_kept", "runs_bytes"):
             if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; give at least 1")
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         for name in ("timeout", "heartbeat"):
             if not 0 < getattr(self, name) < inf:
-                raise InputError(f"{name} is {getattr(self, name)}; give seconds above 0")
+                raise InputError(f"{name} is {getattr(self, name)}; it must be above 0")
         if self.heartbeat > _MOST_HEARTBEAT_S:
             raise InputError(f"heartbeat is {self.heartbeat}; give at most {_MOST_HEARTBEAT_S} s")
         for number, key in enumerate(self.keys, start=1):

@@ -67,7 +67,7 @@ class PageFetcher:
     """Fetches pages; use it as an async context manager in one event loop.
 
     The fetcher keeps no cookies and sends no credentials. The fetcher ignores proxies in the
-    environment, since a proxy would look host names up itself. SSL_CERT_FILE and SSL_CERT_DIR are
+    environment, since a proxy would resolve host names itself. SSL_CERT_FILE and SSL_CERT_DIR are
     used; ConfigurationError is raised if they are unusable. robots.txt is not read: it is meant for
     crawlers, and each page here comes from a person's own search.
     """

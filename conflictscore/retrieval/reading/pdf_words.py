@@ -41,8 +41,9 @@ _LEAST_LETTERS = 4
 JOINER = "\u2060"
 """Takes the place of a removed space, so that the length of the text is unchanged."""
 _FARTHEST, _WIDER, _BETWEEN_WORDS = 1.0, 0.14, 0.7
-"""Maximum distance between letters of a word, minimum additional distance between two words, and
-maximum distance between two words of a phrase, relative to the font size."""
+"""Three distances, as multiples of the font size. Letters of one word are at most ``_FARTHEST``
+apart. Two words are at least ``_WIDER`` farther apart than the letters of a word. Two words of a
+phrase are at most ``_BETWEEN_WORDS`` apart."""
 
 
 class Glyphs(Protocol):

@@ -136,10 +136,9 @@ class _Workbook:
                 yield f"{state} {labels.get(number or '', '')}".strip()
 
     def _drawn(self, part: str) -> Iterator[str]:
-        """Yield the lines of the shapes on a sheet, and count its comments.
+        """Yield the lines of text in a sheet's shapes, and count its comments.
 
-        As in all office files, comments are left out with a note, since they are remarks on the
-        text.
+        Comments are left out with a note, as in all office files: they are remarks on the text.
         """
         for kind, place in self._package.related(part).values():
             if kind == "drawing":

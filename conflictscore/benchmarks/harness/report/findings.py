@@ -49,8 +49,8 @@ def _judges(figures: Figures) -> Iterator[str]:
     elif first in SCORES:
         yield (
             f"{names}: based on the labeler's verdicts on claims that a model extracted from the"
-            " answer. A hedged or attributed claim is labelled by its wording. So a score may be"
-            " lower because an answer is worded differently, or because it leaves claims out."
+            " answer. A claim that an answer hedges or attributes is labelled as it is worded. So"
+            " a score may be lower because the answer is worded differently, or omits claims."
         )
 
 
