@@ -372,6 +372,35 @@ def test_a_note_with_a_mark_of_its_own_is_read() -> None:
     assert read_docx(docx(body, footnotes=notes)).text == expected
 
 
+def test_a_note_in_a_note_is_read_and_white_notes_show_on_a_dark_page() -> None:
+    refers = "<w:r><w:endnoteReference w:id='3'/></w:r>"
+    background = "</w:body><w:background w:color='000000'/><w:body>"
+    body = background + p(run("5 euros"), "<w:r><w:footnoteReference w:id='2'/></w:r>")
+    white = run("In winter", "<w:color w:val='FFFFFF'/>")
+    footnotes = f"<w:footnote w:id='2' w:type='normal'>{p(white, refers)}</w:footnote>"
+    endnotes = f"<w:endnote w:id='3'>{p(run('Since 1932'))}</w:endnote>"
+    text = read_docx(docx(body, footnotes=footnotes, endnotes=endnotes)).text
+    assert text == "5 euros[1]\n[1] In winter[i]\n[i] Since 1932"
+
+
+def test_a_header_refers_to_its_own_parts() -> None:
+    chart = "<c:chart xmlns:c='c'><c:chart><c:title><c:t>{}</c:t></c:title></c:chart></c:chart>"
+    header = p("<w:r><c:chart r:id='space1'/></w:r>")
+    twice = "<w:sectPr><w:headerReference r:id='header1'/></w:sectPr>" * 2
+    made = BytesIO(docx(f"{p(run('body'))}{twice}", header1=header, space1="<c:chart/>"))
+    with ZipFile(made, "a") as file:
+        file.writestr("word/own.xml", chart.format("Riders by year"))
+        related = "<Relationships><Relationship Id='space1' Target='own.xml'/></Relationships>"
+        file.writestr("word/_rels/header1.xml.rels", related)
+    rich = read_docx(made.getvalue())
+    assert rich == RichText("[chart: Riders by year]\nbody", "", ("left out a chart",))
+
+
+def test_the_text_of_a_box_follows_a_paragraph_that_goes_on() -> None:
+    body = p(MARKED_GONE.format("vanish"), run("Term"), BOX) + p(run(" of 5 years"))
+    assert read_docx(docx(body)).text == "Term of 5 years\nbox"
+
+
 def test_old_pictures_ink_and_objects_leave_one_mark_each() -> None:
     shape = "<w:pict><shape alt='Plan'><imagedata/></shape></w:pict>"
     embedded = "<w:object><shape><imagedata/></shape><OLEObject/></w:object>"

@@ -7,11 +7,12 @@ files correctly, mammoth 10, markitdown 11 and docx2python 13.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from conflictscore.retrieval.reading.ooxml import (
+    FALSE,
     Package,
     attribute,
     chart_title,
@@ -54,29 +55,11 @@ from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_line
 # pronunciation above a word (rt), and the positions of drawings, which are numbers.
 _LEFT_OUT = frozenset(
     (
-        "del",
-        "moveFrom",
-        "delText",
-        "delInstrText",
-        "instrText",
-        "rPr",
-        "pPr",
-        "tblPr",
-        "tblGrid",
-        "trPr",
-        "tcPr",
-        "sectPr",
-        "sdtPr",
-        "sdtEndPr",
-        "proofErr",
-        "fldData",
-        "rt",
-        "posOffset",
-        "pctWidth",
-        "pctHeight",
-        "align",
+        "del", "moveFrom", "delText", "delInstrText", "instrText", "rPr", "pPr", "tblPr", "tblGrid",
+        "trPr", "tcPr", "sectPr", "sdtPr", "sdtEndPr", "proofErr", "fldData", "rt", "posOffset",
+        "pctWidth", "pctHeight", "align",
     )
-)
+)  # fmt: skip
 _MARKED = {
     "chart": "chart",
     "OLEObject": "embedded object",
@@ -118,11 +101,11 @@ class _Walk:
     """Reads one document and collects notes on its content."""
 
     def __init__(self, package: Package, main: str) -> None:
-        self._package, self._main = package, main
-        self._related = package.related(main)
+        self._package, self._main, self._related = package, main, package.related(main)
         self._styles = Styles(self._part("styles"))
         self._numbering = Numbering(self._part("numbering"))
         self._notes: dict[tuple[str, str], str] = {}
+        self._note_keys: list[tuple[str, str]] = []
         self._note_texts: dict[tuple[str, str], Element] = {}
         self._note_counts: Counter[str] = Counter()
         self._not_in_words: Counter[str] = Counter()
@@ -131,10 +114,11 @@ class _Walk:
         """Return the document's text, its title, and notes about non-text content."""
         root = self._package.needed(self._main, "document")
         dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
+        # the body is read first, since the numbers of its lists and notes do not depend on headers;
+        # the notes are read last, since any other part may refer to one
         lines = list(self._lines(root, dark_page))
-        note_lines = list(self._note_lines())
         above, below = (self._margins(root, kind) for kind in ("header", "footer"))
-        text = "\n".join([*above, *lines, *note_lines, *below])
+        text = "\n".join([*above, *lines, *self._note_lines(dark_page), *below])
         return RichText(text, self._package.title(), left_out_notes(self._not_in_words))
 
     def _part(self, kind: str) -> Element | None:
@@ -150,44 +134,56 @@ class _Walk:
             for each in section
             if name_of(each) == f"{kind}Reference" and is_used(each, section, has_even)
         ]
-        parts = (self._package.part(self._related.get(i or "", ("", ""))[1]) for i in ids)
-        # headers and footers often lie on a drawn shape, so their background may be dark
-        lines = (line for part in parts if part is not None for line in self._lines(part, True))
+        lines: list[str] = []
+        for name in {self._related.get(i or "", ("", ""))[1]: None for i in ids}:
+            # headers and footers often lie on a drawn shape, so their background may be dark
+            lines += self._part_lines(name, self._package.part(name), dark_ground=True)
         return [line for line in dict.fromkeys(lines) if any(map(str.isalpha, line))]
 
-    def _lines(self, parent: Element, dark_ground: bool) -> Iterator[str]:
-        """Yield the lines in an element, one for each paragraph or table row."""
+    def _part_lines(self, name: str, parent: Element | None, *, dark_ground: bool) -> list[str]:
+        """Return the lines of an element outside the main part.
+
+        References to pictures and charts are looked up in the part that contains them.
+        """
+        of_main, self._related = self._related, self._package.related(name)
+        lines = list(self._lines(children(parent), dark_ground))
+        self._related = of_main
+        return lines
+
+    def _lines(self, parent: Iterable[Element], dark_ground: bool) -> Iterator[str]:
+        """Yield the lines in an element, one for each paragraph or table row.
+
+        A paragraph that continues in the next one ends there, or before anything else with text.
+        """
         number = initial = ""
+        boxes: list[str] = []
         for each in parent:
-            name = name_of(each)
-            if name == "p":
-                boxes: list[str] = []
+            after: list[str] = []
+            if name_of(each) == "p":
                 properties = child(each, "pPr")
                 initial += self._paragraph(each, boxes, dark_ground)
                 continues = goes_on(properties)
+                # an item of a list whose whole text was deleted is not counted
                 if not number and (initial.strip() or not continues):
                     number = self._number(properties)
-                if continues and not boxes:
+                if continues:
                     continue
-                yield from filter(str.strip, (*numbered(number, initial), *boxes))
-                number = initial = ""
+            elif not (after := list(self._other_lines(each, dark_ground))):
                 continue
-            if name in ("tbl", "sdt", "altChunk"):
-                yield from filter(str.strip, numbered(number, initial))
-                number = initial = ""
-            if name == "tbl":
-                yield from self._table(each, dark_ground)
-            elif name not in _LEFT_OUT:
-                yield from self._other_lines(each, dark_ground)
-        yield from filter(str.strip, numbered(number, initial))
+            yield from filter(str.strip, (*numbered(number, initial), *boxes, *after))
+            number, initial, boxes = "", "", []
+        yield from filter(str.strip, (*numbered(number, initial), *boxes))
 
     def _other_lines(self, element: Element, dark_ground: bool) -> Iterator[str]:
-        """Yield the lines of an element that is neither a paragraph nor a table."""
-        if name_of(element) in _MARKED:
+        """Yield the lines of an element that is not a paragraph."""
+        name = name_of(element)
+        if name == "tbl":
+            yield from self._table(element, dark_ground)
+        elif name in _MARKED:
             yield self._mark(element, "")
-        elif name_of(element) in ("oMath", "oMathPara"):
-            yield from filter(str.strip, [formula(element)])
-        elif not _is_placeholder(element):
+        elif name in ("oMath", "oMathPara"):
+            yield formula(element)
+        elif name not in _LEFT_OUT and not _is_placeholder(element):
             yield from self._lines(chosen(element), dark_ground)
 
     def _paragraph(self, paragraph: Element, boxes: list[str], dark_ground: bool) -> str:
@@ -231,9 +227,9 @@ class _Walk:
         by one row; ``above`` contains the row and index of the upper cell for each column.
         """
         properties = child(row, "trPr")
-        # a hostile file may declare any number of empty columns; Word allows 63
-        cells = [Cell("")] * min(number_of(properties, "gridBefore", default=0), 200)
-        column = len(cells)
+        # one empty cell stands for all columns before the row; ``grid`` limits how many it spans
+        column = max(0, number_of(properties, "gridBefore", default=0))
+        cells = [Cell("", column)] if column else []
         for cell in descend(row, "tc"):
             kind = child(cell, "tcPr")
             if is_on(kind, "cellDel"):
@@ -241,7 +237,7 @@ class _Walk:
             width = max(1, number_of(kind, "gridSpan", default=1))
             down, along = child(kind, "vMerge"), child(kind, "hMerge")
             if along is not None and attribute(along, "val") != "restart" and cells:
-                cells[-1] = cells[-1]._replace(columns=cells[-1].columns + 1)
+                cells[-1] = cells[-1]._replace(columns=cells[-1].columns + width)
             elif down is not None and attribute(down, "val") != "restart" and column in above:
                 number, place = above[column]
                 origin = rows[number][place]
@@ -251,9 +247,8 @@ class _Walk:
                 above[column] = len(rows), len(cells)
                 cells.append(Cell(text, width))
             column += width
-        # at most 200, since a hostile file may state any number
-        cells += [Cell("")] * min(number_of(properties, "gridAfter", default=0), 200)
-        return cells
+        after = max(0, number_of(properties, "gridAfter", default=0))
+        return [*cells, *([Cell("", after)] if after else [])]
 
     def _inline(self, parent: Element, ground: _Ground) -> Iterator[str]:
         """Yield the text in a paragraph; the text of text boxes is added to ``ground.boxes``."""
@@ -284,11 +279,12 @@ class _Walk:
         """Return the text for a note, comment, diagram, object or symbol, and otherwise None."""
         if name in ("footnoteReference", "endnoteReference"):
             return self._note(name.removesuffix("Reference"), element)
-        if name == "commentReference":
+        if name == "commentReference":  # comments are remarks on the text, so they are not read
             self._not_in_words["comment"] += 1
             return ""
         if name == "relIds":
             return self._diagram(element)
+        # an embedded object is stored with its picture, and the two get one placeholder
         if name == "object" and (embedded := child(element, "OLEObject")) is not None:
             shape = next((each for each in element if name_of(each) == "shape"), element)
             return self._mark(embedded, _alternative(embedded, shape))
@@ -341,25 +337,31 @@ class _Walk:
         if kind not in self._note_counts:  # the part is read only once, even if it has no notes
             self._note_counts[kind] = 0
             for note in children(self._part(f"{kind}s")):
-                if not attribute(note, "type"):
+                # the other types are the lines that separate notes from the body
+                if attribute(note, "type") in (None, "normal"):
                     self._note_texts[kind, attribute(note, "id") or ""] = note
         key = kind, attribute(reference, "id") or ""
-        if (attribute(reference, "customMarkFollows") or "0") not in ("0", "false", "off"):
-            self._notes.setdefault(key, "")  # the text and the note contain the mark
-            return ""
         if key not in self._notes:
-            self._note_counts[kind] += 1
+            self._note_keys.append(key)
+            # for a note with a mark of its own, both the text and the note contain this mark
+            has_mark = attribute(reference, "customMarkFollows") not in (None, *FALSE)
+            self._note_counts[kind] += not has_mark
             number = self._note_counts[kind]
             # Word's default numbering for endnotes and footnotes
-            self._notes[key] = roman(number) if kind == "endnote" else str(number)
-        return f"[{self._notes[key]}]"
+            own = roman(number) if kind == "endnote" else str(number)
+            self._notes[key] = "" if has_mark else own
+        return f"[{self._notes[key]}]" if self._notes[key] else ""
 
-    def _note_lines(self) -> Iterator[str]:
-        for key, number in list(self._notes.items()):
-            if key in self._note_texts:
-                text = " ".join(self._lines(self._note_texts[key], dark_ground=False)).strip()
-                if text:
-                    yield f"[{number}] {text}" if number else text
+    def _note_lines(self, dark_page: bool) -> list[str]:
+        """Return a line for each note; notes to which other notes refer come last."""
+        note_lines: list[str] = []
+        for kind, name in self._note_keys:  # the list grows if a note refers to another note
+            part = self._package.target(self._main, f"{kind}s") or ""
+            note, number = self._note_texts.get((kind, name)), self._notes[kind, name]
+            text = " ".join(self._part_lines(part, note, dark_ground=dark_page)).strip()
+            if text:
+                note_lines.append(f"[{number}] {text}" if number else text)
+        return note_lines
 
 
 def _described(element: Element, ground: _Ground) -> _Ground:

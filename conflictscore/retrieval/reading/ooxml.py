@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from posixpath import dirname, join, normpath
+from posixpath import join, normpath
 from xml.etree import ElementTree  # this parser is safe here, since entities are rejected below
 from xml.etree.ElementTree import Element
 from zipfile import BadZipFile, ZipFile
@@ -15,7 +15,7 @@ _LARGEST_UNPACKED = 100_000_000
 child process may use."""
 DAMAGE = (ElementTree.ParseError, BadZipFile, zlib.error, EOFError)
 """The errors raised when a damaged part is unpacked or parsed."""
-_FALSE = ("0", "false", "off", "none")  # values that turn a property off
+FALSE = ("0", "false", "off", "none")  # Values that turn a property off.
 
 
 class Package:
@@ -30,6 +30,7 @@ class Package:
             raise ValueError(f"it unpacks to more than {_LARGEST_UNPACKED // 1_000_000} MB")
         self._file = file
         self._names = set(file.namelist())
+        self._parts_by_id: dict[str, dict[str, tuple[str, str]]] = {}
 
     def part(self, name: str | None) -> Element | None:
         """Return the root element of a part; None if there is no such part.
@@ -69,14 +70,19 @@ class Package:
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
         """Map the id of each reference in a part to the kind and name of the part referred to."""
-        tree = self.part(join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels"))
-        parts_by_id: dict[str, tuple[str, str]] = {}
-        for relation in tree if tree is not None else ():
+        if name not in self._parts_by_id:
+            self._parts_by_id[name] = dict(self._references(name))
+        return self._parts_by_id[name]
+
+    def _references(self, name: str) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield the id of each reference in a part, and the kind and name of the other part."""
+        folder, _, file = name.rpartition("/")
+        for relation in children(self.part(join(folder, "_rels", f"{file}.rels"))):
+            # a kind is the last word of an address, whose beginning differs in strict files
             kind = relation.get("Type", "").rpartition("/")[2]
             target = relation.get("Target", "")
-            place = target[1:] if target.startswith("/") else normpath(join(dirname(name), target))
-            parts_by_id[relation.get("Id", "")] = kind, place
-        return parts_by_id
+            place = target[1:] if target.startswith("/") else normpath(join(folder, target))
+            yield relation.get("Id", ""), (kind, place)
 
     def target(self, name: str, kind: str) -> str | None:
         """Return the name of the first part of this kind to which a part refers."""
@@ -152,7 +158,7 @@ def number_of(element: Element | None, *path: str, default: int) -> int:
 def is_on(properties: Element | None, *names: str) -> bool:
     """Return whether any of these properties is present and not turned off."""
     return any(
-        name_of(each) in names and attribute(each, "val") not in _FALSE
+        name_of(each) in names and attribute(each, "val") not in FALSE
         for each in children(properties)
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
-from conflictscore.retrieval.reading.ooxml import attribute, child, name_of, number_of
+from conflictscore.retrieval.reading.ooxml import FALSE, attribute, child, name_of, number_of
 from conflictscore.retrieval.shaping.formulas import grouped
 from conflictscore.retrieval.shaping.symbol_fonts import signs_of
 
@@ -119,7 +119,7 @@ def check_box(element: Element) -> str:
     """Return ☒ or ☐ for a form's check box, by its current or else its initial state."""
     state = child(element, "checked")
     state = child(element, "default") if state is None else state
-    on = state is not None and attribute(state, "val") not in ("0", "false", "off")
+    on = state is not None and attribute(state, "val") not in FALSE
     return "☒" if on else "☐"
 
 

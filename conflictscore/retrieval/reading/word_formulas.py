@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from xml.etree.ElementTree import Element
 
-from conflictscore.retrieval.reading.ooxml import child, children, is_on, name_of, value_of
+from conflictscore.retrieval.reading.ooxml import FALSE, child, children, is_on, name_of, value_of
 from conflictscore.retrieval.shaping.formulas import beside, grouped
 
 # Combining accents and their names in TeX.
@@ -108,8 +108,7 @@ def _lines(element: Element) -> str:
 
 def _invisible(element: Element) -> str:
     """Write the content of a phantom, unless the phantom only reserves space."""
-    shows = value_of(element, "phantPr", "show")
-    return "" if shows in ("0", "off", "false") else _part(element, "e")
+    return "" if value_of(element, "phantPr", "show") in FALSE else _part(element, "e")
 
 
 _DRAWN: dict[str, Callable[[Element], str]] = {
