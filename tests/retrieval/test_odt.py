@@ -51,6 +51,8 @@ def span(style: str, text: str) -> str:
         ("<p>a<note><note-citation>1</note-citation><note-body><p>A note.</p></note-body></note> b</p><p>c</p>", "a[1] b\nc\n[1] A note."),
         ("<p>a<ruby><ruby-base>b</ruby-base><ruby-text>x</ruby-text></ruby></p>", "ab"),
         ("<p>a<frame><text-box><p>box</p></text-box></frame></p><p>b</p>", "a\nbox\nb"),
+        ("<p>a<frame><text-box><p>box</p></text-box></frame><note><note-citation>1</note-citation><note-body><p>A note.</p></note-body></note></p>", "a[1]\nbox\n[1] A note."),
+        ("<frame><image/><desc>Plan</desc></frame><p>b</p>", "[image: Plan]\nb"),
         ("<p><frame><object><math><mfrac><mi>a</mi><mi>b</mi></mfrac></math></object></frame></p>", "a/b"),
         ("<table><table-column/><table-header-rows><table-row><table-cell><p>Bridge</p></table-cell><table-cell number-columns-spanned='2'><p>Opened</p></table-cell><covered-table-cell/></table-row></table-header-rows>"
          "<table-row><table-cell><p>Vik</p></table-cell><table-cell/><table-cell><p>2</p></table-cell></table-row><table-row visibility='collapse'><table-cell><p>x</p></table-cell></table-row></table>",

@@ -85,6 +85,7 @@ class _Walk:
         body = child(self._content, "body", "text")
         if body is None:
             raise ValueError("it is not a text document")
+        # before headers and footers, so that a heading there does not change the body's numbers
         page = "".join(self._blocks(body, 0))
         notes = "".join(self._notes)
         above, below = (self._margins(kind) for kind in ("header", "footer"))
@@ -133,8 +134,8 @@ class _Walk:
                 yield from self._list(each, depth + 1, "", 1)
             elif name == "table":
                 yield f"<table>{''.join(self._table(each, depth + 1))}</table>"
-            elif name == "frame" or name in ("g", "custom-shape"):
-                yield f"<p>{''.join(self._inline(each, ''))}</p>"
+            elif name in ("frame", "g", "custom-shape"):  # anchored to the page
+                yield f"<p>{''.join(self._inline_parts([each], ''))}</p>"
                 yield from self._boxes
                 self._boxes = []
             elif not (_is_left_out(each) or _is_hidden(each)):
@@ -142,6 +143,7 @@ class _Walk:
 
     def _paragraph(self, element: Element, number: str) -> str:
         look = self._styles.look("paragraph", attribute(element, "style-name"))
+        # a field may hide the paragraph that contains it, also from within a span
         fields = (*element, *(part for span in element for part in span))
         if look.is_hidden or any(
             name_of(e) == "hidden-paragraph" and _is_hidden(e) for e in fields
@@ -151,6 +153,7 @@ class _Walk:
         if name_of(element) == "h" and text.strip() and not number:
             level = attribute(element, "outline-level") or "1"
             number = self._headings.mark(int(level) if level in _LEVELS else 1)
+        # only now, since a heading is counted even if it is struck out
         if look.is_struck:
             return ""
         return f"<p{_css(look)}>{escape(number) if text.strip() else ''}{text}</p>"
@@ -166,6 +169,7 @@ class _Walk:
         numbers = self._lists[style]
         for item in element:
             number = ""
+            # an item that contains only a list has no number of its own
             if name_of(item) == "list-item" and any(name_of(each) != "list" for each in item):
                 number = numbers.mark(level, attribute(item, "start-value"))
             for each in item:
@@ -221,12 +225,18 @@ class _Walk:
                 control = self._controls.get(attribute(each, "control") or "")
                 yield escape(_state(control)) if control is not None else ""
             elif name in ("p", "h", "list", "text-box"):
-                boxes, self._boxes = self._boxes, []
-                blocks = list(self._blocks([each], 1))
-                self._boxes = [*boxes, *blocks]
+                blocks = self._enclosed([each])
+                self._boxes += blocks
             elif not (_is_left_out(each) or _is_hidden(each)):
                 yield from self._inline(each, font)
             yield self._words(each.tail, font)
+
+    def _enclosed(self, parts: Iterable[Element]) -> list[str]:
+        """Return the blocks of a text box or note, without the boxes of the paragraph around it."""
+        boxes, self._boxes = self._boxes, []
+        blocks = list(self._blocks(parts, 1))
+        self._boxes = boxes
+        return blocks
 
     def _span(self, span: Element, font: str) -> str:
         look = self._styles.look("text", attribute(span, "style-name"))
@@ -244,7 +254,7 @@ class _Walk:
         """Return the number of a footnote or endnote, whose text follows the body."""
         citation, body = child(note, "note-citation"), child(note, "note-body")
         number = "".join(citation.itertext()) if citation is not None else ""
-        blocks = "".join(self._blocks(body, 1)) if body is not None else ""
+        blocks = "".join(self._enclosed(children(body)))
         words = self._shown(blocks) if blocks else ""
         self._notes.append(f"<p>[{escape(number)}] {escape(' '.join(words.split()))}</p>")
         return f"[{escape(number)}]"
@@ -271,7 +281,7 @@ class _Walk:
         root = next(children(element), None) if root is None else root
         if root is not None and name_of(root) == "math":
             for part in root.iter():
-                part.tag = name_of(part)  # HTML knows the elements without their namespace
+                part.tag = name_of(part)  # in HTML, these elements have no namespace
             return tostring(root, "unicode")
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1

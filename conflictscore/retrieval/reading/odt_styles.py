@@ -12,7 +12,7 @@ from conflictscore.retrieval.shaping.counting import letters, roman
 from conflictscore.retrieval.shaping.symbol_fonts import answer_of
 
 _DEEPEST = 12
-"""Maximum length of a chain of styles, each based on the next."""
+"""Maximum length of a chain of styles, each based on the next; a damaged file may have a cycle."""
 _LEVEL_STYLES = ("list-level-style-number", "list-level-style-bullet", "outline-level-style")
 _GROUNDS = ("text", "paragraph", "table-cell", "graphic")
 # OpenDocument's codes for numbering styles.
@@ -84,6 +84,7 @@ def _look(layers: list[Element]) -> Look:
         settings = (attribute(child(layer, properties), name) for layer in layers)
         return next(filter(None, settings), "")
 
+    # a file may state the style of the line (solid, dotted), its type (single, double), or both
     struck = nearest("text-properties", "text-line-through-style")
     struck = struck or nearest("text-properties", "text-line-through-type")
     place = nearest("text-properties", "text-position")
@@ -123,7 +124,7 @@ class ListNumbers:
         self._counts[level] = _whole(start, default=number)
         if style is None:
             return ""
-        if not attribute(style, "num-format"):
+        if not attribute(style, "num-format"):  # bullets, or a level without numbers
             return _answer(style)
         shown = _whole(attribute(style, "display-levels"), default=1)
         numbers = (self._written(each) for each in range(max(1, level - shown + 1), level + 1))
