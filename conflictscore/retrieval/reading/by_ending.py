@@ -33,8 +33,7 @@ _NO_TITLE = re.compile(
 
 
 _NULS = 20
-"""A file is not text if more than one character in this many is NUL. The number was chosen by
-hand."""
+"""A file is not text if more than one in 20 characters is NUL; chosen by hand."""
 _UNSURE = "has more style rules than can be applied, so some text that was read may be invisible"
 
 
@@ -93,10 +92,7 @@ def _read_text_with_layout(kind: str, reader: Callable[[str], RichText]) -> "_Re
 
 
 def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
-    """Return a reader for a binary format.
-
-    If the file is damaged, the format's library may raise any exception.
-    """
+    """Return a reader for a binary format, whose library may raise anything on damaged files."""
 
     def read_guarded(data: bytes, url: str, notes: Notes) -> Iterator[FileDocument]:
         try:
@@ -104,11 +100,12 @@ def _read_rich(kind: str, reader: Callable[[bytes], RichText]) -> "_Reader":
         except ImportError as error:
             library = (error.name or "a library").partition(".")[0]
             raise UnreadableError(f"needs {library} to be read: {install_hint('docs')}") from None
-        except (MemoryError, UnreadableError):
+        except (MemoryError, UnreadableError):  # the process that reads the file reports these
             raise
         except Exception as error:  # noqa: BLE001 - see above
             # 200 characters, since a library may quote the file in its message
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            # as the names are pronounced: "an XLSX"
             article = "an" if kind.startswith(("E", "O", "R", "X", "e")) else "a"
             raise UnreadableError(f"is not {article} {kind} that can be read ({reason})") from None
         yield from _document(rich, url, notes)
@@ -122,6 +119,9 @@ def _document(rich: RichText, url: str, notes: Notes) -> Iterator[FileDocument]:
     if text := clean_text(rich.text):
         own_title = "" if _NO_TITLE.fullmatch(title) else title
         yield FileDocument(text, own_title or PurePosixPath(url).stem, url)
+
+
+# Each reader is imported when it is first used, since some readers need optional libraries.
 
 
 def _html(text: str) -> RichText:

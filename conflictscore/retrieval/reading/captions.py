@@ -12,9 +12,9 @@ _TIMES = re.compile(r"[ \t]{0,9}(?:\d{1,4}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,3})?[ \t
 _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORECASE)
 # Tags of captions, and commands in braces such as "{\an8}".
 _TAG = re.compile(r"</?[a-zA-Z0-9][^<>\n]{0,300}>|\{\\[^{}\n]{0,200}\}")
-# The pronunciation of a word, which is drawn above the word.
+# The pronunciation of a word, which is drawn above the word. WebVTT allows a missing end tag.
 _PRONUNCIATION = re.compile(r"<rt(?:\.[^<>\s]{0,99})?>[^<>\n]{0,200}(?:</rt>|(?=</ruby>))")
-_MOST_REPEATED = 4  # Lines; a cue on a screen has about three at most.
+_MOST_REPEATED = 4  # Maximum number of repeated lines; most cues have at most three.
 
 
 def read_captions(source: str) -> RichText:
@@ -40,7 +40,9 @@ def _cues(source: str) -> Iterator[list[str]]:
         if _TIMES.match(line) or not line:
             if cue:
                 yield cue
-            cue, is_cue = [], bool(line)  # a blank line ends a cue, and a line of times begins one
+            # a blank line ends a cue, and a line of times begins one; other lines are notes, styles
+            # or numbers of cues
+            cue, is_cue = [], bool(line)
         # some files have no blank line between a cue and the number of the next one
         elif is_cue and not (line.strip().isdecimal() and _TIMES.match(after)):
             cue += filter(None, [_words(line)])
@@ -61,4 +63,5 @@ def _repeated(before: Sequence[str], cue: Sequence[str]) -> int:
 def _words(line: str) -> str:
     line = _PRONUNCIATION.sub("", line)
     named = _SPEAKER.sub(lambda tag: f"{tag[1].strip()}: ", line)
+    # entities are replaced last, since an escaped "<" does not begin a tag
     return " ".join(unescape(_TAG.sub("", named)).split())

@@ -60,8 +60,8 @@ class DelimitedTable(NamedTuple):
 def allow_long_cells(characters: int) -> None:
     """Let Python's csv module read cells of this length.
 
-    The limit applies to the whole process, so it is only ever raised: lowering it again would break
-    off the reading of a longer file in another thread.
+    The limit applies to the whole process. It is never lowered, since another thread may be reading
+    a longer file.
     """
     if csv.field_size_limit() < characters:
         csv.field_size_limit(characters)
@@ -98,7 +98,7 @@ def read_table(text: str, url: str) -> DelimitedTable:
 def _columns(header: Sequence[str]) -> list[str]:
     names = [clean_text(cell) for cell in header]
     ours = {*TEXT_KEYS, "title", "url"}
-    # the columns that are read here may be capitalised; other columns name metadata, as written
+    # the columns that are read here may be capitalised; other names go into the metadata as written
     columns = [name.lower() if name.lower() in ours else name for name in names]
     while columns and not columns[-1]:  # the line ends with separators
         columns.pop()
@@ -114,6 +114,7 @@ def _quote_of(text: str, separator: str) -> str:
     lines = [line for line in text[:_QUOTED_WITHIN].split("\n")[:_HEADER_WITHIN] if line.strip()]
     if len(text) > _QUOTED_WITHIN:
         lines = lines[:-1]  # the last line may be incomplete
+    # possessive quantifiers keep the matching linear
     cell = rf"(?:'(?:[^'\\]|''|\\.)*+'|[^'{re.escape(separator)}]*+)"
     row = re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
     have_cells = [row.fullmatch(line) and "'" in line for line in lines]
@@ -186,10 +187,10 @@ def rows_of(
 ) -> Iterator[DelimitedRow]:
     """Yield the rows that are not blank, read as spreadsheets read them.
 
-    If text follows a closing quotation mark in a cell, that text belongs to the cell up to the next
-    separator. An unclosed quotation mark would swallow the rows up to the next quotation mark, or
-    up to the end of the file. A line with an unclosed mark is therefore read as a separate row. If
-    no other mark follows, each later line is read as a row too. A note says so.
+    Text between a closing quotation mark and the next separator belongs to the cell. An unclosed
+    quotation mark would swallow all rows up to the next quotation mark, or up to the end of the
+    file. So a line with an unclosed mark is read as a separate row. If no other mark follows, each
+    later line is read as a row too. A note reports both.
     """
     allow_long_cells(len(text) + 1)
     try:
@@ -212,7 +213,7 @@ def _rows(text: str, url: str, marks: _Marks) -> Iterator[DelimitedRow]:
         width = width or len(cells)
         fault = None
         if rest.place - start > 1:
-            fault = _quote_fault(lines[start : rest.place], marks, width, rest.place == len(lines))
+            fault = _quote_fault(lines[start : rest.place], marks, width)
         if fault is _Fault.NEVER_CLOSED:
             for place, cells in enumerate(marks.plain_rows(lines[start:]), start):
                 sentence = fault.value if place == start else ""
@@ -226,19 +227,19 @@ def _rows(text: str, url: str, marks: _Marks) -> Iterator[DelimitedRow]:
         start = rest.place
 
 
-def _quote_fault(lines: Sequence[str], marks: _Marks, width: int, is_last: bool) -> _Fault | None:
+def _quote_fault(lines: Sequence[str], marks: _Marks, width: int) -> _Fault | None:
     """Return what is wrong with a row that extends over several lines; None if nothing is.
 
-    If text follows the quotation mark that ends a cell, this mark may really begin a cell, because
-    an earlier mark was not closed. The mark begins a cell if it is at the beginning of a cell, and
-    each line has as many cells as the table has columns. In a table with a single column this
-    cannot be decided, so the row is left unchanged.
+    If text follows a closing quotation mark, this mark may really open a cell, because an earlier
+    mark was not closed. It opens a cell if it stands at the beginning of one, and each line has as
+    many cells as the table has columns. In a table with a single column, this cannot be decided, so
+    the row is left unchanged.
     """
     try:
         next(marks.rows(lines, strict=True))
     except csv.Error as error:
-        if "unexpected end" in str(error):
-            return _Fault.NEVER_CLOSED if is_last else None
+        if "unexpected end" in str(error):  # the file ends here; csv has no kinds of errors
+            return _Fault.NEVER_CLOSED
         before = lines[-1].partition(marks.quote)[0]
         begins_cell = not before or before.endswith(marks.separator)
         is_row = (len(next(marks.plain_rows([line]), [])) == width for line in lines)

@@ -210,6 +210,7 @@ class _Walk:
             properties = child(row, "trPr")
             if is_on(properties, "del", "hidden"):
                 continue
+            # only rows at the top are headers
             headers += is_on(properties, "tblHeader") and headers == len(rows)
             rows.append(self._row(row, rows, above, dark_ground))
         yield from table_lines(grid(rows), headers)
@@ -296,8 +297,6 @@ class _Walk:
             return ""
         font = self._styles.font(ground.paragraph, properties)
         text = "".join(self._inline(run, ground._replace(font=font)))
-        if not text:
-            return ""
         position = {"superscript": "^", "subscript": "_"}.get(
             self._styles.raised(ground.paragraph, properties), ""
         )
@@ -371,7 +370,7 @@ def _described(element: Element, ground: _Ground) -> _Ground:
 
 
 def _alternative(picture: Element, shape: Element) -> str:
-    """Return the author's alternative text for a picture, or for the shape that it fills."""
+    """Return the author's alternative text of a picture, or of the shape that contains it."""
     for each in (*picture.iter(), shape):
         if name_of(each) in ("docPr", "cNvPr", "shape"):
             words = each.get("descr") or each.get("alt")

@@ -71,7 +71,7 @@ class Drawing:
             return self._mark("video" if _plays(shape) else "picture", about)
         if kind == "contentPart":
             return self._mark(_OBJECTS[kind], about)
-        if kind not in ("sp", "cxnSp"):
+        if kind not in ("sp", "cxnSp"):  # neither a shape nor a connector
             return []
         is_picture = child(shape, "spPr", "blipFill") is not None
         picture = self._mark("picture", about) if is_picture else []
@@ -162,15 +162,18 @@ class Drawing:
         if attribute(looks, "strike") in _STRUCK:
             return ""
         text = "".join(each.text or "" for each in run if name_of(each) == "t")
-        # in titles, a line break is stored as a vertical tab, which XML does not allow
-        text = self._signs(text.replace("\v", "\n").replace("_x000B_", "\n"), looks)
+        # a line break in a title is a vertical tab, which XML can only contain in this form
+        text = self._signs(text.replace("_x000B_", "\n"), looks)
         # the offset is written as 30000 or as 30%; zero means not shifted
         height = attribute(looks, "baseline") or "0"
         is_raised = any(digit in "123456789" for digit in height)
         return raised(text, "_" if height.startswith("-") else "^") if is_raised else text
 
     def _signs(self, text: str, looks: Element | None) -> str:
-        """Return a text with the symbols that its font draws."""
+        """Return the text of a run with the symbols that its font draws.
+
+        The font for symbols (``sym``) draws only characters that have no meaning in Unicode.
+        """
         has_private = any(is_private(ord(character)) for character in text)
         names = ("latin", "sym") if has_private else ("latin",)
         fonts = (attribute(child(looks, name), "typeface") or "" for name in names)
@@ -229,6 +232,7 @@ def _number(
     # a hostile file may contain a number of any length
     first = int(start[:5]) if start.isascii() and start.isdecimal() else 1
     last = numbers.get(level, ("", 0))
+    # another style or first number begins a new list
     number = last[1] + 1 if last[0] == f"{kind}{first}" else first
     numbers[level] = f"{kind}{first}", number
     return f"{_written(number, kind)} "

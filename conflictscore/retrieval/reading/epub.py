@@ -26,7 +26,7 @@ _SCREEN = re.compile(r"\b(?:all|screen)\b|^\s{0,9}\(", re.IGNORECASE)
 _DRAWN_IMAGE = re.compile(r"<(?:svg:)?image\b[^<>]{0,2000}>", re.IGNORECASE)
 _AS_IMAGE = "</svg><img src='image'/><svg>"
 """Replaces a picture inside an SVG drawing, as on book covers, with an HTML image outside it."""
-# Declarations of XML, which mean nothing in HTML.
+# Declarations of XML, which have no meaning in HTML.
 _SCRAP = re.compile(r"<(?:\?xml\b[^<>]{0,500}\?|!DOCTYPE\b[^<>]{0,1000})>", re.IGNORECASE)
 _EMPTY_TAG = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
@@ -109,6 +109,7 @@ class _Book:
         except UnreadableError as error:  # the other chapters are still read
             self._fault = self._fault or error
         except DAMAGE as error:
+            # 200 characters, since a library may quote the file in its message
             self._fault = self._fault or UnreadableError(f"has a damaged chapter ({error})"[:200])
         return None
 
@@ -147,7 +148,7 @@ class _Book:
             return ""
         try:
             styles = decode(self._file.read(place)).text
-        except UnreadableError:  # a damaged style sheet is ignored
+        except (UnreadableError, *DAMAGE):  # a damaged style sheet is ignored
             return ""
         # without "</", the style sheet cannot end its element
         return f"<style>{styles.replace('</', '')}</style>"

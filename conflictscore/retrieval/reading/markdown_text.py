@@ -219,7 +219,7 @@ class _Prose:
         except UnreadableError:  # for example, elements that are nested too deeply
             return _TAG.sub("", html)
         self.pictures += whole.pictures
-        return whole.text + "\n"
+        return whole.text + "\n"  # an empty line, since HTML and the text below are separate blocks
 
     def _words(self, text: str) -> str:
         if "![" in text:

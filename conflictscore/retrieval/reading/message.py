@@ -139,7 +139,8 @@ class _Walk:
         kind, subtype = part.get_content_maintype(), part.get_content_subtype()
         if kind == "image" and part.get_content_disposition() == "inline":
             if part.get("Content-ID") is not None:
-                return False  # a picture displayed where the text refers to it
+                # displayed where the text refers to it; otherwise, it counts as an attachment
+                return False
             self._pieces.append(f"[image: {_name(part)}]")
             self._pictures += 1
             return True

@@ -47,7 +47,7 @@ class _Cells:
                 title = title or seen.title
                 pieces.append(seen.text)
                 self._pictures += seen.pictures
-            else:
+            else:  # code, or raw text, which has no outputs
                 pieces += self._code_and_outputs(cell)
         text = "\n\n".join(piece.strip("\n") for piece in pieces if piece.strip())
         pictures = (pictures_note(self._pictures),) if self._pictures else ()

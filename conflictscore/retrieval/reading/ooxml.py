@@ -26,6 +26,7 @@ class Package:
     """
 
     def __init__(self, file: ZipFile) -> None:
+        # zipfile unpacks no more of a part than the size that the file states
         if sum(part.file_size for part in file.infolist()) > _LARGEST_UNPACKED:
             raise ValueError(f"it unpacks to more than {_LARGEST_UNPACKED // 1_000_000} MB")
         self._file = file
@@ -59,6 +60,8 @@ class Package:
 
     def needed(self, name: str, content: str) -> Element:
         """Return the root element of a part that every valid file has.
+
+        The error names the part by its ``content``.
 
         Raises:
             ValueError: There is no such part, or it declares entities.
@@ -176,4 +179,5 @@ def chart_title(part: Element | None) -> str:
     """Return the title of a chart; empty if it has none."""
     title = child(part, "chart", "title")
     below = title.iter() if title is not None else ()
+    # "v" is the stored text of a title that refers to a cell
     return "".join(each.text or "" for each in below if name_of(each) in ("t", "v")).strip()

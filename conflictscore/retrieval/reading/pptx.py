@@ -26,8 +26,8 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 
 _TITLES = ("title", "ctrTitle")
 _MARGINS = ("dt", "ftr", "hdr")
-"""Placeholders that repeat the same text on each slide. ``sldNum`` is treated separately, since it
-contains the number of the slide."""
+"""Placeholders that repeat the same text on each slide; the slide's number (``sldNum``) is left out.
+"""
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units (914,400 to the inch), if the file does not state it: 10
 by 7.5 inches."""
@@ -41,8 +41,7 @@ another.
 _ON_MASTER = {"ctrTitle": "title"} | dict.fromkeys(
     ("chart", "clipArt", "dgm", "media", "obj", "pic", "subTitle", "tbl"), "body"
 )
-"""The kind of a master's placeholder from which a placeholder of another kind takes its position.
-"""
+"""Maps kinds of placeholders to the kind of the master's placeholder whose position they take."""
 
 
 def read_pptx(data: bytes) -> RichText:
@@ -156,6 +155,7 @@ class _Slides:
         for name, root in backgrounds:
             drawing = Drawing(self._package, name, Counter())
             for shape in filter(self._is_on_slide, _shapes(root, {})):
+                # a placeholder here contains only a prompt, such as "Click to edit"
                 if not shape.kind and name_of(shape.element) in ("sp", "grpSp"):
                     yield from self._new(drawing.lines(shape.element))
             if root.get("showMasterSp") in ("0", "false"):

@@ -126,7 +126,7 @@ def read_csv(text: str, url: str, notes: Notes) -> Iterator[FileDocument]:
             without_text += 1
             continue
         try:
-            document = _row_document(fields, row.where, url, {})
+            document = _row_document(fields, row.where, url, {})  # a cell is always a single value
         except InputError as error:
             faults.add(str(error))
             continue
@@ -175,7 +175,7 @@ def _cells_by_header(table: DelimitedTable, row: DelimitedRow, faults: _Faults) 
 
 def _check_any(count: int, url: str, faults: _Faults) -> None:
     if not count:
-        # whoever reports the error names the file
+        # the code that reports the error adds the file's name
         raise UnreadableError(faults.first.removeprefix(f"{url}, ") or "has no text")
 
 
@@ -191,7 +191,7 @@ def _row_document(
     columns = {
         name: clean_fields.pop(name)
         for name in _OWN_FIELDS
-        if is_scalar(clean_fields.get(name, []))  # a list is no single value
+        if is_scalar(clean_fields.get(name, []))  # a missing name counts as a list, not as a value
     }
     unkept_fields |= {
         name: None

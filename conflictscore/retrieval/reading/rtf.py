@@ -314,7 +314,7 @@ class _Walk:
 
     def number_note(self, _: int | None) -> None:
         """Add the number of the footnote that follows."""
-        if self._state.part == "body":
+        if self._state.part == "body":  # the note itself begins with its number already
             self._add(f"[{self._notes + 1}]")
 
     def set_color(self, number: int | None) -> None:

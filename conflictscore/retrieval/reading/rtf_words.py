@@ -33,7 +33,9 @@ SIGNS = {
     "rquote": "\u2019", "ldblquote": "\u201c", "rdblquote": "\u201d", "bullet": "\u2022",
     "emspace": "\u2003", "enspace": "\u2002", "qmspace": "\u2005", "nestcell": " ", "nestrow": " ",
 }  # fmt: skip
+# Signs after a backslash: a space and a hyphen that do not break the line, and a possible hyphen.
 ESCAPED = {"~": "\u00a0", "_": "\u2011", "-": ""}
+# Destinations that are not shown, or that repeat a shape or picture for older programs.
 SKIPPED = frozenset(
     (
         "stylesheet", "listtable", "listoverridetable", "rsidtbl", "pn",

@@ -51,8 +51,9 @@ class Note(str):
 
 Notes = list[Note]
 
-# At most this many characters of a description are shown; programs may put whole texts there.
 _LONGEST_DESCRIPTION = 300
+"""Maximum number of characters shown of a description, where programs may put whole texts; chosen
+by hand."""
 
 
 def mark(kind: str, words: str = "") -> str:
@@ -80,11 +81,11 @@ def damage_note(characters: int) -> Note:
 
 
 def left_out_notes(names: Counter[str]) -> tuple[Note, ...]:
-    """Return a note with the names and numbers of visible objects without words, if any."""
+    """Return a note that counts the visible objects without words by name; empty if none."""
     counts = (
         f"{'an' if name[0] in 'aeiou' else 'a'} {name}{f' ({count} times)' * (count > 1)}"
         for name, count in names.items()
-        if count
+        if count  # a reader may have added 0 to a count
     )
     left_out = ", ".join(counts)
     return (Note(NoteKind.NOT_IN_WORDS, f"left out {left_out}"),) if left_out else ()

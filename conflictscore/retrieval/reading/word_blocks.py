@@ -7,7 +7,10 @@ from conflictscore.retrieval.reading.ooxml import attribute, child, is_on, name_
 
 
 def is_used(reference: Element, section: Element, has_even: bool) -> bool:
-    """Return whether Word shows a header or footer; one for first or even pages may be unused."""
+    """Return whether Word uses a header or footer.
+
+    Those for first or even pages are used only if a setting of the section or file says so.
+    """
     kind = attribute(reference, "type")
     return has_even if kind == "even" else kind != "first" or is_on(section, "titlePg")
 
@@ -20,7 +23,8 @@ def numbered(number: str, text: str) -> list[str]:
 def goes_on(properties: Element | None) -> bool:
     """Return whether a paragraph continues in the next one.
 
-    A paragraph continues if it has a drop cap, or if its end mark is hidden or was deleted.
+    A paragraph continues if it is a drop cap (a large first letter, which is a paragraph of its
+    own), or if its end mark is hidden or was deleted.
     """
     if attribute(child(properties, "framePr"), "dropCap") in ("drop", "margin"):
         return True
@@ -39,5 +43,5 @@ def descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def chosen(element: Element) -> Element:
-    """Return the version of an element that Word 2010 and later show, or the only version."""
+    """Return the version for Word 2010 and later if an element has several, else the element."""
     return next((form for form in element if name_of(form) == "Choice" and len(form)), element)

@@ -10,8 +10,8 @@ from conflictscore.retrieval.shaping.formulas import grouped
 from conflictscore.retrieval.shaping.symbol_fonts import signs_of
 
 _DEEPEST = 20
-"""Maximum depth of nested fields, and of nested parts of a formula. Deeper fields are not
-examined, so that the time stays linear."""
+"""Maximum depth of nested fields, and of nested parts of a formula; chosen by hand. Deeper fields
+are not examined, since each field around an element takes time for it."""
 # Elements that show something.
 _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.
@@ -89,6 +89,7 @@ def _end(mark: Element, opened: list[_Field], elements: list[Element], fields: W
     if text:
         fields.drawn[mark] = text
         elements.append(mark)
+    # what stands in an instruction is not shown, even if it is a field of its own
     if opened and not opened[-1].in_instruction:
         opened[-1].shows = opened[-1].shows or ended.shows or bool(text)
 
@@ -180,7 +181,7 @@ def _shifted(parts: list[str], options: list[str]) -> str:
 
 
 def _over(parts: list[str], _: list[str]) -> str:
-    """Write parts that are drawn over one another, without rings and ruby text."""
+    """Write parts that are drawn over one another, without rings and raised ruby text."""
     return "".join(part for part in parts if part not in _RINGS and not part.startswith("^"))
 
 

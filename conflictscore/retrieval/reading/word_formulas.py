@@ -61,6 +61,7 @@ def _brackets(element: Element) -> str:
     opening = value_of(element, "dPr", "begChr")
     closing = value_of(element, "dPr", "endChr")
     separator = value_of(element, "dPr", "sepChr")
+    # a missing setting stands for Word's default, and an empty one for no bracket
     parts = [formula(part) for part in children(element) if name_of(part) == "e"]
     inner = ("|" if separator is None else separator).join(parts)
     return f"{'(' if opening is None else opening}{inner}{')' if closing is None else closing}"

@@ -101,7 +101,7 @@ class Numbering:
         own = levels[level]
         counts[level] = own.start if counts[level] < 0 else counts[level] + 1
         for above in range(level):
-            if counts[above] < 0:
+            if counts[above] < 0:  # the list begins with a deeper level, which begins this one too
                 counts[above] = levels[above].start
         for below in range(level + 1, len(levels)):
             after = levels[below].restarts_after
@@ -116,7 +116,7 @@ def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> 
     if level >= len(levels):
         return ""
     form = "decimal" if own.plain_digits else levels[level].form
-    number = max(0, counts[level])
+    number = max(0, counts[level])  # a label may name a deeper level, which has not begun
     return _FORMS[form](number) if form in _FORMS else in_form(number, form)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from conflictscore.retrieval.reading.ooxml import (
+    FALSE,
     attribute,
     child,
     children,
-    is_on,
     name_of,
     number_of,
     value_of,
@@ -17,7 +17,7 @@ _HIDING = ("vanish", "strike", "dstrike")
 _DEEPEST = 12
 """Maximum length of a chain of styles, each based on the next; a damaged file may have a cycle.
 Chosen by hand."""
-# Colours that the eye cannot distinguish from white.
+# Colours that the eye cannot distinguish from white; chosen by hand.
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 # Values that Word writes for a background that is white or has no colour.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
@@ -148,8 +148,8 @@ def _nearest(looks: list[Element], name: str) -> Element | None:
 def _is_struck_or_tiny(looks: list[Element]) -> bool:
     """Return whether the properties hide a run, strike it through, or make it too small to read."""
     for name in _HIDING:
-        setting = next((each for each in looks if child(each, name) is not None), None)
-        if setting is not None and is_on(setting, name):
+        setting = _nearest(looks, name)
+        if setting is not None and attribute(setting, "val") not in FALSE:
             return True
     size = next((points for each in looks if (points := value_of(each, "sz"))), "")
     return size.isdecimal() and int(size) < _SMALLEST
@@ -158,17 +158,13 @@ def _is_struck_or_tiny(looks: list[Element]) -> bool:
 def _is_blacked_out(looks: list[Element], grounds: list[Element]) -> bool:
     """Return whether text has the same colour as its background, as in a blacked-out passage."""
     color = (attribute(_nearest(looks, "color"), "val") or "").lower()
-    if color in ("", "auto") or color in _WHITE:
+    if color in ("", "auto") or color in _WHITE:  # white text has a rule of its own, in ``hides``
         return False
-    highlight = value_of(_nearest_holder(looks, "highlight"), "highlight") or "none"
-    if highlight != "none":
+    highlight = attribute(_nearest(looks, "highlight"), "val") or "none"
+    if highlight != "none":  # a highlight covers the background
         return _HIGHLIGHTS.get(highlight) == color
     shading = _nearest(grounds, "shd")
     return (attribute(shading, "fill") or "").lower() == color
-
-
-def _nearest_holder(looks: list[Element], name: str) -> Element | None:
-    return next((each for each in looks if child(each, name) is not None), None)
 
 
 def has_fill(properties: Element | None) -> bool:

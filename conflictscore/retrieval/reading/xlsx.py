@@ -116,8 +116,8 @@ class _Workbook:
             self._hidden["column"] += table.hidden_columns
         yield from self._drawn(part)
         yield from self._boxes(root, part)
-        # Icons get one note for each sheet. Data bars, colour scales and the fill colours of cells
-        # get no note.
+        # icons get one note for each sheet; data bars, colour scales and the fill colours of cells
+        # get none
         if any(name_of(each) == "iconSet" for each in root.iter()):
             self._not_in_words["set of icons"] += 1
 
@@ -210,6 +210,7 @@ class _Table:
         self._hidden_columns = set(_hidden_columns(child(sheet, "cols")))
         self._merged = list(_merged(child(sheet, "mergeCells")))
         pane = child(sheet, "sheetViews", "sheetView", "pane")
+        # "ySplit" is a number of rows if the pane is frozen, and a length if it is only split
         frozen = attribute(pane, "ySplit") if attribute(pane, "state") != "split" else None
         self._frozen = int(frozen) if frozen and frozen.isdecimal() else 0
         self.hidden_rows = sum(bool(self._texts(number)) for number in self._hidden_rows)
@@ -323,6 +324,7 @@ def _block_lines(
 
 def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
     """Return the start and end of a block's header; the two are equal if it has no header."""
+    # the last row of a block is no header, since a header has a row below it
     for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
         if len(row.cells) < 2 or row.is_title:
             continue

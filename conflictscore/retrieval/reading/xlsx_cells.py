@@ -184,6 +184,7 @@ def _is_fill(element: Element) -> bool:
     if pattern is None:
         return child(element, "gradientFill") is not None
     color = child(pattern, "fgColor")
+    # a colour of the theme or palette counts as a fill, since it may be dark
     is_none = (pattern.get("patternType") or "none") == "none"
     return not is_none and (attribute(color, "rgb") or "").upper() not in _WHITE
 
