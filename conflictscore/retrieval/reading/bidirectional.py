@@ -1,7 +1,7 @@
 """Puts the characters of a line with right-to-left letters in reading order.
 
-The characters are handed over as they stand in the line, from left to right. This is the reverse of
-Unicode's bidirectional algorithm, which says how a text is laid out.
+The characters are passed as they stand in the line, from left to right. Unicode's bidirectional
+algorithm does the reverse: it lays out text that is in reading order.
 """
 
 import re
@@ -116,6 +116,7 @@ def _is_from_right(units: Sequence[Unit], *, page_from_right: bool) -> bool:
     stops_left, stops_right = units[0].text in _STOPS, units[-1].text in _STOPS
     if stops_left != stops_right and (is_mixed or page_from_right):
         return stops_left
+    # the rightmost letter is the first one if the line is read from the right
     return page_from_right and (is_mixed or from_right[-1])
 
 
@@ -225,8 +226,9 @@ def _with_brackets(text: str, pairs: Mapping[str, str] = _BRACKETS) -> str:
             continue
         before = text[place - 1 : place].strip() if place else ""
         after = text[place + 1 : place + 2].strip()
-        if not before and not after:
+        if not before and not after:  # between spaces, nothing decides
             continue
+        # between two letters, or two other signs, brackets open and close by turns
         opens = not is_open[opening] if bool(before) == bool(after) else not before
         is_open[opening] = opens
         characters[place] = opening if opens else pairs[opening]

@@ -40,7 +40,8 @@ _JOINED_OPERATORS = (b"ETBT /", b"ET BT/")
 their usual form.
 
 The form without a space, which Ghostscript also accepts, is replaced with the usual form. The
-replacement has the same length, since a PDF refers to positions by byte offset.
+replacement has the same length, since a PDF refers to positions by byte offset. Compressed bytes
+hardly ever contain these six bytes by chance.
 """
 
 
@@ -70,7 +71,7 @@ def read_pdf(data: bytes) -> RichText:
     try:
         file = pypdfium2.PdfDocument(data.replace(*_JOINED_OPERATORS))
     except pypdfium2.PdfiumError as error:
-        if pdfium.FPDF_GetLastError() == pdfium.FPDF_ERR_PASSWORD or "password" in str(error):
+        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
             raise UnreadableError("is locked; save a copy that opens without a password") from None
         raise
     with file:
@@ -117,6 +118,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
         # the same picture at the same place of a later page is a logo
         shown = [picture.area for picture in areas if picture.look not in logos]
         logos.update(picture.look for picture in areas)
+        # a page without text, such as a scan, gets a note instead of placeholders
         marked = with_marks(page_lines, shown) if page_lines else page_lines
         pictures_marked += len(marked) - len(page_lines)
         texts.append("\n".join(line.text for line in marked))
@@ -171,7 +173,7 @@ def _is_dynamic_form(file: Any) -> bool:
         return True
     if pdfium.FPDF_GetFormType(file) == pdfium.FORMTYPE_NONE:
         return False
-    # The page that viewers show if they do not support dynamic forms.
+    # the page that viewers show if they do not support dynamic forms
     return len(file) == 1 and "Please wait..." in file[0].get_textpage().get_text_bounded()[:200]
 
 
@@ -211,7 +213,10 @@ def _walls(tables: Sequence[Grid]) -> Walls | None:
 
 
 def _form_values(page: Any, names: Names) -> Iterator[str]:
-    """Yield the values of a page's form fields, and its typed notes; ``names`` may exclude both."""
+    """Yield the values of a page's form fields, and its typed notes.
+
+    Nothing is yielded, and no time spent, if ``names`` says that the file has neither.
+    """
     import pypdfium2.raw as pdfium
 
     if not names.fields:
@@ -220,7 +225,7 @@ def _form_values(page: Any, names: Names) -> Iterator[str]:
     form, handle = page.formenv, address(page.raw)
     unseen = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
     for number in range(calls().count_notes(handle)):
-        # Most annotations are links, which have no text.
+        # most annotations are links, which have no text
         kind = calls().note_kind(note := calls().note(handle, number))
         calls().close_note(note)
         if kind not in (pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_WIDGET):

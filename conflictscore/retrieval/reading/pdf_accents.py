@@ -22,6 +22,7 @@ _COMBINING = dict(
 _ACCENT = re.compile(f"[{''.join(_COMBINING)}]")
 _LETTER = re.compile(r"[^\W\d_]")
 _DOTLESS = {"\u0131": "i", "\u0237": "j"}
+# The lookbehind keeps the time linear: no match is tried within a row of spaces and joiners.
 _AROUND = re.compile(f"(?<![ {JOINER}]) *+{JOINER}[ {JOINER}]*+")
 _CENTRED = 0.12
 """Maximum distance between the middles of a letter and its accent, relative to the font size."""
@@ -45,6 +46,7 @@ def with_accented_letters(text: str, glyphs: Glyphs) -> str:
         place = accent.start()
         beside = [near for near in (place + 1, place - 1) if 0 <= near < len(text)]
         own = _letter(characters, place, beside, glyphs)
+        # an accent that does not stand beside its letter follows a space
         if own is None and searches and not text[place - 1 : place].strip():
             searches -= 1
             own = _letter(characters, place, _in_line(text, place), glyphs)

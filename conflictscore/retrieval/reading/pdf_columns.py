@@ -88,7 +88,8 @@ def _page_line(line: SegmentLine) -> PageLine:
 def _follows(above: SegmentLine, line: SegmentLine) -> bool:
     pitch = above[0].y - line[0].y
     size = max(above[0].size, line[0].size)
-    # a line may be up to half a font size higher than the one before; chosen by hand
+    # a line may be up to half a font size higher than the one before (chosen by hand); two lines
+    # without gaps, one after the other, end a table
     return -0.5 * size <= pitch <= _PITCH * size and not (len(above) == len(line) == 1)
 
 

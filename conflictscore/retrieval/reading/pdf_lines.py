@@ -77,7 +77,8 @@ def _is_joined(line: "TextRun | _OpenLine", run: TextRun) -> tuple[bool, bool]:
     goes_on = is_raised = False
     if run.x > base.x:
         goes_on, is_raised = _beside(base, run, after_raised=after_raised)
-    # pdfium breaks a line around superscripts, too, but not after a hyphenated word
+    # a break proves nothing, since pdfium also breaks lines around superscripts; without a break,
+    # the run may still begin the next line, since pdfium inserts none after a hyphenated word
     return goes_on or not (run.breaks or _is_below(base, run)), is_raised
 
 
@@ -149,8 +150,8 @@ def _segments(parts: list[_Part]) -> list[Segment]:
 
 def _is_note(first: TextRun, run: TextRun) -> bool:
     """Whether the first run of a line is the superscript number of a footnote."""
-    rise = first.size and (first.y - run.y) / first.size > _SHIFTED
-    return bool(rise and first.text.isalnum() and first.size < _SMALLER * run.size)
+    is_raised = first.y - run.y > _SHIFTED * first.size
+    return is_raised and first.text.isalnum() and first.size < _SMALLER * run.size
 
 
 def _is_marked(run: TextRun, base: TextRun) -> bool:
@@ -175,4 +176,5 @@ def _beside(base: TextRun, run: TextRun, *, after_raised: bool) -> tuple[bool, b
     follows = run.x > base.end - base.size / 4  # a smaller line below a heading begins farther left
     is_raised = follows and run.size < _SMALLER * base.size and _SHIFTED < step < 1
     is_level = step < _LEVEL and run.x > base.end
+    # after a superscript, the line continues at its own height
     return is_raised or is_level or (after_raised and step < _SHIFTED), is_raised

@@ -81,7 +81,7 @@ def _heads_and_numbers(edges: Sequence[Sequence[PageLine]]) -> set[int]:
             is_head = _is_repeated(head, earlier)
             if is_head or _is_page_number(line.text, number, offsets, len(edges)):
                 drop.add(id(line))
-        for head in heads:
+        for head in heads:  # only now, since a line does not repeat a line of its own page
             same = earlier[head.words]
             if head.words and len(same) < _MOST_PLACES and id(head.line) not in drop:
                 same.append(head)
@@ -177,7 +177,7 @@ def _marks(runs: Sequence[TextRun]) -> list[TextRun]:
     """Return the large and rotated texts that overlap other text."""
     sizes = [run.size for run in runs]
     if max(sizes) < _LARGE * min(sizes) and not any(run.slope for run in runs):
-        return []  # no text is large, whatever the usual size is
+        return []  # then no text can be large, whatever the usual size is
     usual = _usual_size(runs)
     least = _LARGE * usual
     large = [run for run in runs if (run.slope and _is_turned(run)) or run.size >= least]

@@ -19,9 +19,12 @@ def _written(name: bytes) -> bytes:
 
 _LAYERS = re.compile(_written(b"OCProperties"))
 _LAYER_OF_GROUP = re.compile(_written(b"OC") + rb"\s*+(?:\d|<<)")
-"""Matches the layer of a group of objects, whose dictionary is never compressed."""
+"""Matches the entry that puts a group of objects into a layer; the group's dictionary is never
+compressed."""
 _FIELDS = re.compile(_written(b"Widget") + b"|" + _written(b"FreeText"))
 _LIST = re.compile(_written(b"ObjStm"))
+_ENCRYPTED = re.compile(_written(b"Encrypt"))
+_PARAMETERS = re.compile(_written(b"DecodeParms"))
 _MOST_BYTES = 8_000_000
 """Maximum number of bytes in decompressed objects that are searched."""
 _PACKED, _UNPACKED = 300_000, 1_000_000
@@ -35,7 +38,7 @@ _BEFORE = 300
 
 
 class Names:
-    """Tells which names may occur in a file, whose bytes are ``data``.
+    """The features whose names may occur in a file, given its bytes.
 
     Attributes:
         layers: Whether the file has layers, visible or not. In doubt, the file is assumed to have
@@ -58,9 +61,9 @@ class Names:
             self.fields = self.fields or _FIELDS.search(objects) is not None
             if self.layers and self.fields:
                 return
-        # A list that cannot be read completely may contain anything.
+        # a list that cannot be read completely may contain anything
         lists = sum(1 for _ in _LIST.finditer(data))
-        is_unsure = complete_lists < lists or b"/Encrypt" in data
+        is_unsure = complete_lists < lists or _ENCRYPTED.search(data) is not None
         self.fields = self.fields or is_unsure
 
 
@@ -78,7 +81,7 @@ def _unpacked(data: bytes) -> Iterator[tuple[bytes, bool]]:
         except zlib.error:
             continue
         before = data[max(0, match.start() - _BEFORE) : match.start()].rpartition(b"obj")[2]
-        yield objects, decompressor.eof and b"/DecodeParms" not in before + match[0]
+        yield objects, decompressor.eof and not _PARAMETERS.search(before + match[0])
         unpacked_bytes += len(objects)
         if unpacked_bytes > _MOST_BYTES:
             return

@@ -134,7 +134,7 @@ class PageObjects:
     def _look_at_others(
         self, objects: Sequence[int], bounds: "NDArray[np.float32]"
     ) -> list[tuple[int, Area]]:
-        """Record what objects are that are no texts.
+        """Record the objects that are not texts.
 
         Returns the objects that may cover others, as places in ``objects``, with their areas. A
         form (a group of objects) that contains an image counts as an image and covers nothing.
@@ -162,6 +162,7 @@ class PageObjects:
         areas: "NDArray[np.float64]",
     ) -> set[int]:
         """Return the texts whose centre lies in one of the areas that are painted later."""
+        # only texts before the last of these objects can be covered
         count = int(text_numbers.searchsorted(cover_numbers.max()))
         lefts, bottoms, rights, tops = self._many.bounds(self.text_handles[:count]).astype(float).T
         xs, ys = (lefts + rights) / 2, (bottoms + tops) / 2
@@ -303,6 +304,7 @@ def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
         if is_below and (
             not place or lines[place - 1].y >= middle or lines[place - 1].text == _MARK
         ):
+            # there is no place between lines of which one stands beside the picture
             inside = line.y > area.bottom or (place and area.bottom < lines[place - 1].y < area.top)
             if not inside:
                 yield place

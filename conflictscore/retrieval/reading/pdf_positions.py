@@ -142,7 +142,7 @@ def _heights(boxes: "NDArray[np.float32]") -> "_Numbers":
     """Return the heights of characters' lines."""
     numbers = boxes.astype(float)
     heights: _Numbers = np.abs(numbers[:, 1] - numbers[:, 3])
-    heights[heights == 0] = 1.0
+    heights[heights == 0] = 1.0  # lengths are divided by heights
     return heights
 
 

@@ -131,6 +131,7 @@ class LinesFromRight:
     ) -> Iterator[range]:
         """Yield the groups of successive lines at the same height that have such letters."""
         start, has_letters = 0, False
+        # the first exact height in a group; other lines may consist of raised vowel signs
         anchor: float | None = None
         heights = [height(signs, line.y) for signs, line in zip(self._signs, lines, strict=True)]
         for number in range(len(lines)):

@@ -237,7 +237,7 @@ class Runs:
                 cuts += self._gaps(number, next_ends[number], size)
                 usual = self._usual
                 limit = _WIDER * usual
-            elif ratio > _USUAL / 2:
+            elif ratio > _USUAL / 2:  # the ratio is 0 if a piece has a single character
                 usual += _LEARNT * (ratio - usual)
                 limit = _WIDER * usual
         self._usual = usual

@@ -25,8 +25,8 @@ class Sign:
     """A character, a ligature, or a letter with its vowel signs.
 
     ``is_marked`` says whether it is a letter with signs, whose edges are estimated. ``size`` is 0
-    if the height of its line is unknown. ``place`` is its place in pdfium's text, and
-    ``after_space`` that of the sign before it if pdfium has a space between both, and otherwise -2.
+    if the height of its line is unknown. ``place`` is its place in pdfium's text, or -1. If pdfium
+    has a space before it, ``after_space`` is the place of the sign before the space, otherwise -2.
     """
 
     text: str

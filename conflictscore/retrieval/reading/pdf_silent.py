@@ -44,6 +44,7 @@ def silent_glyphs(texts: Sequence[tuple[int, Box]], speaking: set[int]) -> Silen
         if text not in speaking and left == right and bottom == top
     ]
     areas: dict[int, Box] = {}
+    # a silent glyph may follow the rest of its letter, or precede it
     for in_order in (texts, reversed(texts)):
         owner, own = 0, (0.0, 0.0, 0.0, 0.0)
         for text, area in in_order:
@@ -52,7 +53,7 @@ def silent_glyphs(texts: Sequence[tuple[int, Box]], speaking: set[int]) -> Silen
             elif _is_stacked(own, area):
                 least = min(own[0], area[0]), min(own[1], area[1])
                 own = areas[owner] = *least, max(own[2], area[2]), max(own[3], area[3])
-            else:
+            else:  # a glyph elsewhere ends the letter
                 own = 0.0, 0.0, 0.0, 0.0
     return SilentGlyphs(spaces, areas)
 

@@ -34,8 +34,9 @@ _CODES = f"[{''.join(_LIGATURES)}]"
 # The code of a ligature next to a letter. Elsewhere, the same code may mean something else.
 _LIGATURE = re.compile(f"{_CODES}(?={_LETTER})|(?<={_LETTER}){_CODES}")
 _UNKNOWN = re.compile("[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
-"""Matches characters whose font does not define their meaning; pdfium returns 0 or the font's
-code."""
+"""Matches characters whose font does not define their meaning; pdfium returns 0 or the font's code.
+
+The other codes below the space are line breaks, tabs, and the hyphens that pdfium inserts (2)."""
 _LEAST_LETTERS = 4
 """Minimum number of inserted spaces in a text whose letters are drawn far apart."""
 JOINER = "\u2060"
@@ -69,12 +70,12 @@ class Glyphs(Protocol):
 def with_whole_words(text: str, glyphs: Glyphs, *, has_right_to_left: bool = True) -> str:
     """Return the text of a page with right-to-left words in order and spaced-out words joined.
 
-    ``has_right_to_left`` says whether the text may have right-to-left letters.
-    The text keeps its length: a space that is removed becomes ``JOINER``.
+    ``has_right_to_left`` says whether the text may have right-to-left letters. The text keeps its
+    length, since ``JOINER`` takes the place of a removed space.
     """
 
     def read_from_right(word: re.Match[str]) -> str:
-        if glyphs.x(word.start()) >= glyphs.x(word.end() - 1):
+        if glyphs.x(word.start()) >= glyphs.x(word.end() - 1):  # pdfium has put it in order
             return word[0]
         # reversing a word puts its vowel signs before their letters
         return _MARKS.sub(r"\2\1", word[0][::-1])

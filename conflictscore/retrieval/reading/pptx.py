@@ -26,7 +26,8 @@ from conflictscore.retrieval.reading.texts import Note, NoteKind, RichText, left
 
 _TITLES = ("title", "ctrTitle")
 _MARGINS = ("dt", "ftr", "hdr")
-"""Placeholders that repeat the same text on each slide; the slide's number (``sldNum``) is left out.
+"""Placeholders that repeat the same text on each slide. The number of a slide (``sldNum``) is left
+out instead.
 """
 _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units (914,400 to the inch), if the file does not state it: 10
