@@ -228,7 +228,7 @@ def _with_brackets(text: str, pairs: Mapping[str, str] = _BRACKETS) -> str:
         after = text[place + 1 : place + 2].strip()
         if not before and not after:  # between spaces, nothing decides
             continue
-        # between two letters, or two other signs, brackets open and close by turns
+        # with text on both sides, brackets open and close by turns
         opens = not is_open[opening] if bool(before) == bool(after) else not before
         is_open[opening] = opens
         characters[place] = opening if opens else pairs[opening]

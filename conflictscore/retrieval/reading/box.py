@@ -281,12 +281,10 @@ def _read(request: dict[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _limit_time(seconds: float, clock_seconds: float) -> None:
-    """Limit the processor time of the next request.
+    """Limit the processor time and the wall-clock time of the next request.
 
-    Unlike wall-clock time, processor time does not grow on a busy machine.
-
-    If the system does not support this, only wall-clock time is limited; that limit applies on
-    every system.
+    Unlike wall-clock time, processor time does not grow on a busy machine. Systems that cannot
+    limit processor time still limit wall-clock time.
     """
     # this ends the process even while a library blocks all of Python's threads
     faulthandler.dump_traceback_later(clock_seconds, exit=True)

@@ -44,7 +44,8 @@ into several blocks, so the source is searched."""
 _CODE_SPAN_OR_STRUCK = re.compile(f"{_CODE_SPAN.pattern}|(?P<gone>{_STRUCK.pattern})")
 _COMMENT_OPENS, _COMMENT_ENDS = "<!--", "-->"
 _CODE_SPAN_OR_COMMENT = re.compile(f"{_CODE_SPAN.pattern}|{_COMMENT_OPENS}")
-# A tag as CommonMark defines it. Other text in angle brackets is shown, such as "Map<K, V>".
+# A tag as CommonMark defines it. Other text in angle brackets is shown, such as "Map<K, V>". The
+# possessive quantifier keeps a failed match from being tried again with fewer attributes.
 _TAG = re.compile(
     r"<(?:/[a-zA-Z][a-zA-Z0-9-]{0,99}\s{0,99}"
     rf"|[a-zA-Z][a-zA-Z0-9-]{{0,99}}(?:{_ATTRIBUTE}){{0,50}}+\s{{0,99}}/?)>"

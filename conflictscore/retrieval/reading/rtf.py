@@ -109,7 +109,7 @@ class _Walk:
         return [line for line in lines if any(map(str.isalpha, line))]
 
     def _brace(self, opens: bool) -> None:
-        self._to_skip = 0
+        self._to_skip = 0  # a brace ends the replacement of a Unicode character
         if opens:
             if len(self._stack) >= MOST_GROUPS:
                 raise ValueError(f"its groups are nested more than {MOST_GROUPS:,} deep")
@@ -117,7 +117,7 @@ class _Walk:
             self._state = replace(self._state, is_new=True, is_optional=False)
         elif self._stack:
             ended, self._state = self._state, self._stack.pop()
-            outer = (self._state.part, self._state.part_of_both)
+            outer = (self._state.part, self._state.part_of_both)  # such a part goes on
             if ended.part not in outer and ended.part in self._parts:
                 self._parts[ended.part].close_line()
                 self._parts[ended.part].close_table()
@@ -148,7 +148,7 @@ class _Walk:
 
     def _add_sign(self, sign: str) -> None:
         """Add a symbol, unless it replaces a Unicode character for programs without Unicode."""
-        if self._to_skip and sign.strip():
+        if self._to_skip and sign.strip():  # white space replaces no character
             self._to_skip -= 1
         else:
             self._add(sign)
@@ -156,7 +156,7 @@ class _Walk:
     def _destination(self, word: str) -> None:
         """Begin the part of the document that is named by the first word of a group."""
         state = self._state
-        if state.part in ("skipped", "instruction"):
+        if state.part in ("skipped", "instruction"):  # so are all groups within it
             return
         if state.part == "formula" and state.formula is not None and word.startswith("m"):
             state.formula = SubElement(state.formula, word[1:])
@@ -242,7 +242,7 @@ class _Walk:
         elif state.part == "instruction" and state.field is not None:
             state.field.instruction.append(text)
         elif state.part == "formula" and state.formula is not None and self._is_seen():
-            state.formula.set("val", text.strip())
+            state.formula.set("val", text.strip())  # the value, if the element is a setting
             SubElement(state.formula, "t").text = text
         part = self._parts.get(state.part)
         if part is None or not self._is_seen():

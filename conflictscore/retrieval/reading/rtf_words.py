@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element  # used only to create elements
 from conflictscore.retrieval.shaping.table_columns import Cell, grid, table_lines
 
 # The tokens of RTF: control words with a number, hexadecimal bytes, escaped characters, braces and
-# text. Numbers have at most 32 bits, so ten digits.
+# text. Numbers have at most 32 bits, so ten digits. A backslash alone can only end the file.
 TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?[0-9]{1,10})? ?|\\'(?P<code>[0-9a-fA-F]{2})"
     rb"|\\(?P<sign>[^a-zA-Z])|(?P<brace>[{}])|(?P<break>[\r\n]+)|(?P<text>[^\\{}\r\n]+)|\\",
@@ -101,8 +101,11 @@ class RtfState:
     position: str = ""
     font: int = -1
     skips: int = 1
+    """How many characters after a Unicode character replace it in older programs."""
     is_new: bool = False
+    """Whether the group has just begun, so that its first word may name a part."""
     is_optional: bool = False
+    """Whether a program may skip the group if it does not know the next word."""
     field: RtfField | None = None
     formula: Element | None = None
     color: int = 0

@@ -129,6 +129,7 @@ class _Workbook:
         for kind, place in related.values():
             if kind == "drawing":
                 labels |= Drawing(self._package, place, self._not_in_words).labels()
+        # without repetitions, since a sheet may list a control for older and for newer programs
         for number, relation in {c.get("shapeId"): attribute(c, "id") for c in controls}.items():
             control = self._package.part(related.get(relation or "", ("", ""))[1])
             if attribute(control, "objectType") in ("CheckBox", "Radio"):
