@@ -379,8 +379,10 @@ def test_a_note_in_a_note_is_read_and_white_notes_show_on_a_dark_page() -> None:
     white = run("In winter", "<w:color w:val='FFFFFF'/>")
     footnotes = f"<w:footnote w:id='2' w:type='normal'>{p(white, refers)}</w:footnote>"
     endnotes = f"<w:endnote w:id='3'>{p(run('Since 1932'))}</w:endnote>"
-    text = read_docx(docx(body, footnotes=footnotes, endnotes=endnotes)).text
-    assert text == "5 euros[1]\n[1] In winter[i]\n[i] Since 1932"
+    parts = {"footnotes": footnotes, "endnotes": endnotes}
+    shown = read_docx(docx(body, **parts, settings="<w:displayBackgroundShape/>"))
+    assert shown.text == "5 euros[1]\n[1] In winter[i]\n[i] Since 1932"
+    assert read_docx(docx(body, **parts)).text == "5 euros[1]\n[1] [i]\n[i] Since 1932"
 
 
 def test_a_header_refers_to_its_own_parts() -> None:

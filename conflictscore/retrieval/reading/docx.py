@@ -113,9 +113,10 @@ class _Walk:
     def read(self) -> RichText:
         """Return the document's text, its title, and notes about non-text content."""
         root = self._package.needed(self._main, "document")
-        dark_page = (attribute(child(root, "background"), "color") or "ffffff").lower() != "ffffff"
-        # the body is read first, since the numbers of its lists and notes do not depend on headers;
-        # the notes are read last, since any other part may refer to one
+        color = (attribute(child(root, "background"), "color") or "ffffff").lower()
+        dark_page = color != "ffffff" and is_on(self._part("settings"), "displayBackgroundShape")
+        # the body comes first, since its numbers do not depend on lists and notes in headers, and
+        # the notes last, since any part may refer to one
         lines = list(self._lines(root, dark_page))
         above, below = (self._margins(root, kind) for kind in ("header", "footer"))
         text = "\n".join([*above, *lines, *self._note_lines(dark_page), *below])
@@ -345,10 +346,9 @@ class _Walk:
             # for a note with a mark of its own, both the text and the note contain this mark
             has_mark = attribute(reference, "customMarkFollows") not in (None, *FALSE)
             self._note_counts[kind] += not has_mark
-            number = self._note_counts[kind]
             # Word's default numbering for endnotes and footnotes
-            own = roman(number) if kind == "endnote" else str(number)
-            self._notes[key] = "" if has_mark else own
+            written = (roman if kind == "endnote" else str)(self._note_counts[kind])
+            self._notes[key] = "" if has_mark else written
         return f"[{self._notes[key]}]" if self._notes[key] else ""
 
     def _note_lines(self, dark_page: bool) -> list[str]:
