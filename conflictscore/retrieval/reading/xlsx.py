@@ -195,6 +195,7 @@ class _Table:
     """The cells of a sheet, except cells in hidden rows and columns."""
 
     def __init__(self, sheet: Element, cells: Cells) -> None:
+        """Read the cells, and count the hidden rows and columns that contain text."""
         kinds = {name_of(each) for each in sheet}
         # with any of these, a cell may have a coloured background, on which white text is visible
         on_white = not kinds & {"conditionalFormatting", "tableParts", "picture"}
