@@ -240,10 +240,10 @@ def test_a_fastapi_app_looks_again(
 @pytest.mark.timeout(400)
 def test_the_embedded_model_can_be_the_upstream(smollm2_path: Path, tmp_path: Path) -> None:
     (tmp_path / "log.md").write_text("The lamp of the tower was first lit in 1874.")
-    models = ["--model", f"local:{smollm2_path}", "--max-claims", "2", "--no-cache"]
+    models = ["--model", f"local:{smollm2_path}", "--max-claims", "1", "--no-cache"]
     with started("--docs", str(tmp_path), *models) as running:
         # the longer the answer, the longer this small model rambles when it splits it
-        reply = running.ask(max_tokens=40, stop=[" was"])
+        reply = running.ask(max_tokens=12, stop=[","])
         models = [model["id"] for model in running.http.get("/v1/models").json()["data"]]
         run = running.http.get(f"/v1/runs/{reply.headers['x-conflictscore-run-id']}").json()
         code, _ = running.end()
