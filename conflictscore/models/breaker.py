@@ -21,8 +21,8 @@ chance.
 class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
-    If several calls have failed for the same reason and none has succeeded, each further call
-    raises this error without being sent. After one success, the breaker never stops a call. If the
+    If several calls have failed for the same reason and none has succeeded, no further call is
+    sent: each raises the first error. After one success, the breaker never stops a call. If the
     first replies are all unreadable for the same reason, their requests are repeated before any
     other call is made.
     """
@@ -97,7 +97,7 @@ class CircuitBreaker:
         try:
             async with self._asking_again:
                 self.check()
-                if not self._proved:
+                if not self._proved:  # otherwise no call waits for the endpoint to prove itself
                     with CircuitBreaker().watching():
                         yield
                     return

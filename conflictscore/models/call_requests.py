@@ -144,6 +144,8 @@ class StyledRequests:
                 refusal = refusal if next_style.json_form != style.json_form else None
                 style = next_style
             else:
+                # a repeated request that states the schema does not decide the form of later ones;
+                # ``json_was_read`` does
                 self.capabilities.learn(style, json=bool(form.schema) and not form.stated)
                 return reply
 
@@ -151,6 +153,7 @@ class StyledRequests:
         """Record an unreadable reply, and return how to repeat the request."""
         if not form.schema:
             return form
+        # ``{}`` may be the model's own reply; it counts against the form only if it comes twice
         is_hollow = bool(error.reply.strip()) and is_empty(error.reply)
         self.capabilities.form_failed(certain=error.by_form and not is_hollow)
         return form._replace(stated=error.formless and not self.capabilities.json_read)
@@ -252,6 +255,7 @@ def _with_length(parameters: dict[str, Any], length: str) -> dict[str, Any]:
     """Return call parameters that pass the reply limit under a different name than the client's."""
     if not length:
         return parameters
+    # a caller may give the limit under both names; the first of them is sent
     [most] = [parameters.pop(name) for name in LENGTHS if name in parameters][:1] or [None]
     if most is None:
         return parameters

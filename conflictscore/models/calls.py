@@ -92,6 +92,7 @@ async def dispatch(
                 if trouble.kind in {"refused", "late"}:
                     limit.refused(began)
                 seconds_spent = time.monotonic() - first_sent
+                # only refused calls may be repeated any number of times
                 refusals = limit.refusals if trouble.kind == "refused" else 0
                 wait = retries.wait(trouble, attempt, seconds_spent, refusals) if retries else None
                 if wait is None:

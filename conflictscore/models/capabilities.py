@@ -75,8 +75,8 @@ _LEAST_TOKENS = 16
 """The lowest limit that OpenAI's Responses API accepts; other servers state their limit in the
 refusal."""
 _MOST_LEAST_TOKENS = 4096
-"""Largest number in a refusal that is taken for the minimum reply limit. A larger number is a
-maximum or a context window.
+"""Largest number in a refusal that is taken for the minimum reply limit, chosen by hand. A larger
+number is a maximum or a context window.
 """
 _MOST_TOKENS = re.compile(
     r"(?i)(?:at most|up to|less than or equal to|<=|maximum (?:value )?(?:of|is)|\d >|\[\d{1,6},"
@@ -246,7 +246,7 @@ class Capabilities:
                 or _with_other_length(request, words)
             )
         if style is None and fault.status in _REFUSED_TURNS:
-            style = _in_plain_turns(request, fault.status, words)
+            style = _in_plain_turns(request, words)
         return style or (self._other_form(request.style, fault, words) if request.is_json else None)
 
     def _other_form(
@@ -261,7 +261,7 @@ class Capabilities:
             return None
         if self._json_answered:
             working_form = self.style.json_form
-            if style.json_form != working_form:  # found by another call meanwhile
+            if style.json_form != working_form:  # another call has found it meanwhile
                 return style._replace(json_form=working_form)
             if not _withdraws_form(style.json_form, fault, words):
                 return None
@@ -382,7 +382,7 @@ def _with_other_length(request: SentRequest, words: str) -> RequestStyle | None:
     return None
 
 
-def _in_plain_turns(request: SentRequest, status: int, words: str) -> RequestStyle | None:
+def _in_plain_turns(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with plain turns, if a refusal may be about the order or form of the turns.
 
     Servers describe such a refusal in many ways and languages. So a refused request whose turns are

@@ -50,7 +50,7 @@ _OF_PROXIES = frozenset(
     )
 )
 """Statuses that come from a proxy, not from the endpoint."""
-# "The model `x` does not exist", "unknown"; the distance is limited to keep the time linear.
+# "The model `x` does not exist", "unknown model"; the distance keeps the time linear.
 _ABOUT_MODEL = re.compile(r"(?i)\b(?:model|deployment)\b.{0,200}\b(?:not|no|unknown|exist)")
 
 

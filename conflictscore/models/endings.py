@@ -83,7 +83,8 @@ def abnormal_ending(message: BaseMessage) -> str | None:
             reason = re.sub(r"(?i)^finish_reason_", "", reason)
             if reason.lower() not in _NORMAL_ENDINGS:
                 return reason
-    # OpenRouter adds the original provider's reason
+    # OpenRouter adds the original provider's reason. Only token limits are looked for, since each
+    # provider has its own words for a normal end.
     native = str(metadata.get("native_finish_reason") or "")
     if native.lower() in _LENGTH_ENDINGS:
         return native
@@ -128,8 +129,7 @@ def require_whole(message: BaseMessage, model: str, max_tokens: int) -> None:
     if was_cut(message):
         reason = f"it was cut off after {max_tokens} tokens"
         raise UnreadableReplyError(reason, provider=model, reply=text)
-    # a refusal in words may be different when the request is repeated with the reason; the decision
-    # of a filter will not
+    # a repeated request with the reason may change a model's refusal, but not a filter's decision
     if ending == "refusal":
         raise UnreadableReplyError("it was a refusal", provider=model, reply=text)
     ending = ending[:_ENDING_CHARS]

@@ -86,7 +86,7 @@ class EndpointChat(ChatOpenAI):
         answer = await self._agenerate(messages, stop=stop, **kwargs)
         [generation] = answer.generations
         message = generation.message
-        message.response_metadata = {
+        message.response_metadata = {  # as LangChain's own method fills it
             **(answer.llm_output or {}),
             **(generation.generation_info or {}),
             **message.response_metadata,

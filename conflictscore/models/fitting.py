@@ -130,6 +130,7 @@ class _Part(NamedTuple):
 def _excerpt(document: Document, tokens: int, prompts: PromptSet, choose: Choose) -> _Part | None:
     """Return the chosen parts of a document, or None if no parts could be chosen."""
     total = len(document.text)
+    # no notice is longer than one with the largest number
     mark_tokens = count_tokens(prompts.render("cut_near", shown=total, total=total))
     room = tokens - mark_tokens - 1  # 1 for the line break before the notice
     while room >= _LEAST_TOKENS:
@@ -173,7 +174,7 @@ def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptS
 
 
 def _after(text: str, shown_chars: int) -> str:
-    """Return the text after the shown characters, with a short overlap.
+    """Return the text after the shown characters, with a short overlap that begins at a word.
 
     The overlap is at most half of the shown characters, so that the remaining text always gets
     shorter.

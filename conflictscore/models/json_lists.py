@@ -1,4 +1,4 @@
-"""Reads the list of texts in a reply that is JSON instead of the requested lines."""
+"""Reads the list of strings in a reply that is JSON instead of the requested lines."""
 
 import json
 import re
@@ -47,6 +47,7 @@ def json_texts(text: str) -> list[str] | None:
     has_brackets = any(sign in bare for sign in BRACKETS)
     if has_brackets and (texts := _bracketed_texts(bare)) is not None:
         return texts
+    # strings on lines of their own, without a list around them
     lines = [line.strip(", \t\r") for line in bare.splitlines()]
     if lines and all(line.startswith('"') for line in lines):
         strings = [*map(loads, lines)]
@@ -74,8 +75,8 @@ def _bracketed_texts(bare: str) -> list[str] | None:
 def _start_of_list(bare: str) -> int | None:
     """Return the position at which a damaged list begins, or None if the reply is prose.
 
-    Prose may contain brackets too, so a list must make up most of the reply and have quotation
-    marks.
+    Prose may contain brackets too, so a list must make up most of the reply. It must also begin
+    the reply, or have quotation marks.
     """
     start = min((at for sign in BRACKETS if (at := bare.find(sign)) >= 0), default=-1)
     if start < 0 or 2 * _letters(bare[start:]) < _letters(bare):
@@ -102,6 +103,7 @@ def _repaired_texts(bare: str, start: int) -> list[str] | None:
 
 
 def _is_closed(bare: str) -> bool:
+    # code around the list may follow it, as in ``print([…]);``
     return bare.rstrip(";) ").endswith(("]", "}"))
 
 
@@ -122,7 +124,7 @@ def _texts_of(json_value: Any, depth: int = DEPTH) -> list[str] | None:
 
 
 def _sole_list_in(fields: Mapping[str, Any]) -> Any:
-    """Return the list or object that holds the claims; None if it is unclear which one that is.
+    """Return the list or object that holds the claims; None if several might.
 
     The claims are in the only list or object, or in the field named ``claims`` or
     ``atomic_claims``. If every field is a list of sentences, the fields are topics, and their lists
@@ -153,7 +155,7 @@ def _joined_topics(fields: Mapping[str, Any]) -> list[str] | None:
 
 
 def _texts_in_element(element: Any, depth: int) -> list[str] | None:
-    """Return the texts in an element of a list, or None if it is unclear which they are."""
+    """Return the texts in an element of a list, or None if the element is ambiguous."""
     holds_list = isinstance(element, list) or (
         isinstance(element, Mapping) and any(isinstance(part, list) for part in element.values())
     )

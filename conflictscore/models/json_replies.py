@@ -35,7 +35,11 @@ _FIELD = re.compile(
     r"(?P<open>(?:[\"'“”„«‹「『]\s?)?)\b(?P<name>\w+)\b(?:\s?[\"'“”«»\u203a」』])?\s{0,20}[:\uff1a]"
 )
 _TEMPLATE = re.compile(r"\.\.\.|…|<(?=[^<> a-z_]*+[ a-z_])[^<>]*+>|.*\|.*", re.DOTALL)
-"""A placeholder that a reply copied from the prompt instead of writing a label."""
+"""A placeholder that a reply copied from the prompt instead of writing a label.
+
+Words in angle brackets are a placeholder only in lower case or with a space: ``<SUPPORTS>`` is a
+label.
+"""
 _TYPOGRAPHIC = str.maketrans("“”„«»‹\u203a「」『』\uff02\uff1a\uff0c", '"' * 12 + ":,")
 """Maps typographic quotation marks, colons and commas to their JSON equivalents."""
 _NOT_ONE_OBJECT = "it was not a single JSON object of the requested form"
@@ -139,6 +143,7 @@ def json_reply(
         return json_object
     if len(arguments) > 1:
         raise ValueError(f"it made {len(arguments)} tool calls instead of one")
+    # the arguments of a single call are repaired like a text if they are not JSON
     text = arguments[0] if contents == [None] else reply_text(message)
     # in a tagged verdict, the element <reasoning> would look like a block of reasoning
     has_tags = not isinstance(message.content, str) or "</" in message.content
@@ -224,6 +229,8 @@ def _mended(body: str) -> Any:
         json_value = loads(json.dumps(repaired(body)))
     except (ValueError, RecursionError):
         return None
+    # a name without quotation marks counts only if it is never quoted, since the same word may
+    # stand before a colon inside a string
     names_quoted, names_written = _fields_written(body, quoted_only=True), _fields_written(body)
     field_counts = _fields_of(json_value).items()
     return (

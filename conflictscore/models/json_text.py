@@ -14,7 +14,8 @@ _REPAIRABLE_CHARS = 64_000
 """Maximum number of characters of a reply to repair. Longer replies are neither verdicts nor lists
 of claims, and repairing them takes long."""
 _MOST_UNCLOSED = 50
-"""Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand."""
+"""Maximum number of unclosed brackets to repair; json-repair takes 0.1 s of CPU for a thousand. It
+reads tuples in parentheses too, so these count as brackets."""
 DEPTH = 6
 """Maximum levels of nesting that are searched; services that wrap replies add one or two each."""
 BRACKETS = {"{": "}", "[": "]"}
@@ -79,7 +80,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
     while mark := _JSON_MARK.search(text, start):
         sign, start = mark[0], mark.end()
         if in_string:
-            start += sign == "\\"
+            start += sign == "\\"  # skip the escaped character
             in_string = sign != '"'
         elif sign in BRACKETS:
             begins = begins if closing_signs else mark.start()
@@ -88,7 +89,7 @@ def _outermost(text: str, start: int) -> tuple[list[str], int | None]:
             in_string = True
         elif closing_signs and sign in "]}":
             if sign != closing_signs.pop():
-                closing_signs = []
+                closing_signs = []  # these brackets do not match, so this is not JSON
             elif not closing_signs:
                 parts.append(text[begins:start])
     return parts, begins if closing_signs else None

@@ -97,7 +97,7 @@ class LanguageModel:
     """Capabilities of the model's endpoint, if set by the user; None to detect them."""
 
     def __post_init__(self) -> None:
-        """Turn streaming off, since drafts must not reach a caller who streams a run."""
+        """Turn streaming off, so that callers see no drafts; ``streaming=True`` is left alone."""
         if not getattr(self.chat, "streaming", False):
             quiet = self.chat.model_copy(update={"disable_streaming": True})
             object.__setattr__(self, "chat", quiet)

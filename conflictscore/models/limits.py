@@ -43,7 +43,7 @@ class ConcurrencyLimit:
 
     @classmethod
     def shared(cls, endpoint: str, calls: int) -> "ConcurrencyLimit":
-        """Return an endpoint's limit, shared by callers in the process with the same maximum."""
+        """Return an endpoint's limit, shared by all callers in the process with this maximum."""
         return cls._by_endpoint.setdefault((endpoint, calls), cls(calls))
 
     @property

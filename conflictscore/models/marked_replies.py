@@ -25,7 +25,7 @@ _BOLD_NAME = re.compile(
 """Matches a field name in bold print, as in ``**Answer:** SUPPORTS``."""
 _COMMENT = re.compile(r"(?:^|\s)#", re.MULTILINE)
 """Matches the start of a YAML comment, which may also be part of a quotation ("our #1 lake")."""
-# A number, a truth value or null, as JSON writes them.
+# A number, a truth value or null, as JSON writes them. A longer number remains a string.
 _JSON_SCALAR = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d{1,17})?|true|false|null")
 # An opening or closing XML tag without attributes.
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})>")
@@ -135,5 +135,6 @@ def _object_of(elements: list[_Element]) -> dict[str, Any]:
 
 def _has_name(text: str, names: AbstractSet[str], after: str, *, before: str = "") -> bool:
     """Return whether a text may have a field with one of the names; this saves parsing prose."""
+    # ``loads`` replaces the spaces in a name by underscores
     pattern = rf"{before}\b(?:{'|'.join(map(re.escape, sorted(names)))}){after}"
     return re.search(pattern.replace("_", "[_ ]"), text, re.IGNORECASE | re.MULTILINE) is not None

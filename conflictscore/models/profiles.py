@@ -61,6 +61,7 @@ def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     options = dict(pairs)
     if len(options) < len(pairs):
         raise ConfigurationError(f"an option of the model occurs twice in ?{query}")
+    # a question mark without options is refused like an unknown option
     for key, setting in pairs or ([("", "")] if mark else ()):
         is_number = key == "temperature" and _number(setting) is not None
         if not is_number and setting not in _OPTIONS.get(key, ()):

@@ -20,9 +20,8 @@ as many tokens as a good tokenizer counts.
 _LEAST_WINDOW = 256
 """Minimum size of any server's context window, in tokens."""
 _LONGER = 2
-"""A server that cuts a prompt still fills its window. Suppose that a server once reported reading
-at least twice this prompt's count. Then its window has room for more than this prompt, so the
-server did not cut it.
+"""A server that cuts a prompt still fills its window. If a server once reported at least twice as
+many tokens as for this prompt, its window has room for more. So the server did not cut this prompt.
 """
 _SHARE = 0.5
 """A prompt counts as cut if the server read less than this share of its tokens. Only Latin text is

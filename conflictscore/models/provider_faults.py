@@ -175,8 +175,8 @@ def error_in_completion(completion: Any, url: str = "http://upstream") -> openai
 def _error_field_of(body: Mapping[str, Any]) -> Any:
     """Return the part of a body that may hold an error: in a completion, the ``error`` of a choice.
 
-    A completion may have fields with the same names as those of an error. So such fields count only
-    in a body without choices.
+    Fields of a completion may have the same names as fields of an error. So they count only in a
+    body that has the field ``error`` or no choices.
     """
     choices = body.get("choices")
     if body.get("error") or not choices or not isinstance(choices, list):
@@ -210,9 +210,9 @@ def _bodies(error: BaseException, response: Any, status: int | None) -> Iterator
     """Yield the provider's response from each place where a client may keep it."""
     yield getattr(error, "body", None)
     yield getattr(error, "details", None)  # Google
-    if status is not None:
-        yield getattr(error, "error", None)  # Ollama.
-        with suppress(Exception):  # The response may be an unread stream.
+    if status is not None:  # without a status, ``error`` may be anything
+        yield getattr(error, "error", None)  # Ollama
+        with suppress(Exception):  # the response may be an unread stream
             yield response.text
     args: tuple[object, ...] = error.args if isinstance(error, ValueError) else ()
     # LangChain, for an error with status 200

@@ -20,8 +20,8 @@ _SLOW_S = 5.0
 """Seconds without a reply after which a call's proxy is tested. Most calls are answered sooner, so
 their proxy is not tested."""
 _ANSWER_S = 10.0
-"""Seconds without a byte after which the test of a proxy fails. Working proxies answer the test by
-themselves, usually within milliseconds."""
+"""Seconds without a byte after which the test of a proxy fails. Working proxies answer within
+milliseconds or, if asked for a tunnel, as soon as they have connected to the endpoint."""
 _GOOD_FOR_S = 60.0  # seconds after an answer during which the proxy is not tested again
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _SOCKS_PORT = 1080  # the port registered for SOCKS
@@ -104,7 +104,7 @@ async def _answers(proxy: str, endpoint: str) -> bool:
 
 
 def _greeting(proxy: str, address: SplitResult, endpoint: SplitResult) -> bytes:
-    """Return a request that a proxy answers without contacting the endpoint.
+    """Return a request that any working proxy answers, without the key or a prompt.
 
     For an ``https`` endpoint, the request asks for a tunnel, which is the first step of every call.
     For an ``http`` endpoint, the request is addressed to the proxy itself, which refuses it.

@@ -41,9 +41,10 @@ _HARMONY = re.compile(
 )
 # Tokens of the Harmony format (gpt-oss) that end a message.
 _HARMONY_END = re.compile(r"<\|(?:end|return|call|start)\|>", re.IGNORECASE)
-# The names of Harmony's channels without their tokens, which some servers remove.
+# The names of Harmony's channels without their tokens, which some servers remove. After "assistant"
+# and a blank, the name must be a whole word: "assistant analysisBase" is not a header.
 _BARE_HARMONY = re.compile(
-    r"analysis(?=[A-Z])|(?i:assistant[\s:|]{0,3})?(?i:analysis|commentary)(?=\W)"
+    r"(?i:assistant[\s:|]{0,3})?(?i:analysis|commentary)(?=\W)"
     r"|(?i:assistant)?(?i:analysis|commentary)(?=\S)"
 )
 # A Harmony header whose tokens were removed: "analysisThe user asks …".
@@ -66,12 +67,16 @@ _SPACED_ANALYSIS = re.compile(r"(?i:assistant[\s:|]{1,3}(?:analysis|commentary))
 _INNER_HEADER = re.compile(r"(?<=[.!?)\]}>\"”\n])assistantfinal(?=[A-Z\d\s{\[*#\"“-])")
 """The same header at the end of a sentence, in a reply whose reasoning has no header."""
 _FIRST_HEADER = re.compile(
+    # "<|channel|>final<|message|>", also without some of its signs
     r"(?i:(?:<?\|?start\|?>(?:assistant)?)?<?\|?channel\|?>\s{0,3}final\s{0,3}<?\|?message\|?>)"
     r"|(?i:(?:assistant)?\|?(?:channel\|)?final\|message\|)"
+    # the role on a line of its own, unless a channel follows
     r"|assistant[ \t]{0,3}\n(?!\s{0,3}(?i:analysis|commentary|final))"
     r"|(?:(?i:assistant)[\s:|]{0,3})?(?i:final)\s{0,3}(?=<\|message\|>)"
+    # the channel before a word with a capital, a number, JSON or Markdown
     r"|assistant[\s:|]{1,3}final[\s:|]{1,3}(?=[A-Z\d{\[*#\"'-])"
     r"|final[ \t]{0,3}\n|final(?=[{\[*#\"])"
+    # the channel joined to a word that often begins an answer
     r"|(?i:final)(?=(?:The|It|In|On|At|No|Yes|This|That|There|He|She|They|We|You|Claims)\b)"
 )
 """The same header at the beginning of a reply, in the forms that servers leave."""

@@ -223,11 +223,12 @@ def _open_openai(name: str, base_url: str | None, settings: _Settings) -> Langua
         api_key=SecretStr(key or "none"),
         base_url=url,
         timeout=120.0,  # seconds; a long answer of a reasoning model takes more than a minute
-        profile=known_profile(name) or None,
+        profile=known_profile(name),
     )
     profile: Mapping[str, Any] = chat.profile or {}
     effort_setting = told_effort(chat, settings["reasoning_effort"])
-    # a model with this setting accepts a temperature only while it does not reason
+    # A model with this setting accepts a temperature only while it does not reason. A model without
+    # a profile gets both until its endpoint refuses one.
     steady = bool(profile.get("temperature", True)) and not (effort_setting and profile)
     chat = chat.model_copy(update={"temperature": 0.0} if steady else {})
     return replace(

@@ -29,10 +29,10 @@ sum them."""
 
 
 def whole_tokens(count: Any) -> int:
-    """Return a token count reported by a provider.
+    """Return a token count reported by a provider, or 0 if the count is invalid.
 
-    Return 0 if it is not a valid count, since a :class:`Usage` cannot express that a count is
-    unknown. To distinguish 0 from an unknown count, use :func:`known_tokens`.
+    A :class:`Usage` cannot express that a count is unknown. To distinguish 0 from an unknown count,
+    use :func:`known_tokens`.
     """
     return _count(count) or 0
 
@@ -123,7 +123,7 @@ class UsageMeter(BaseCallbackHandler):
 
 
 def cost_of(message: Any) -> Usage:
-    """Return the usage of the call that returned a message, which may be in a ``raw`` field."""
+    """Return the usage of the call that returned a message, or a mapping with it under ``raw``."""
     if not isinstance(message, AIMessage) and isinstance(message, Mapping):
         message = message["raw"]
     usage_metadata = message.usage_metadata if isinstance(message, AIMessage) else None
