@@ -33,7 +33,8 @@ _KEPT = {
         ("ask", "correct", "judge-check", "score"), "; cached replies will not be paid for again"
     ),
 }
-"""The text that each command prints after "stopped" when Ctrl-C ends it."""
+"""Text that each command prints after "stopped" when Ctrl-C ends it. Other commands keep nothing
+that a second run could use."""
 _ARGUMENT = re.compile(r'\b([a-z_]+)="([^"]*)"')
 """Matches an argument of a Python call in an error message, such as ``model="local"``."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")

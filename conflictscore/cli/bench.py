@@ -75,7 +75,7 @@ def _bench_command(benchmark_entry: "Entry") -> click.Command:
 
 
 def _run(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> None:
-    """Estimate the cost, name topics, or run one or more seeds, depending on the options."""
+    """Estimate the cost, name the topics, or run each seed, as the options say."""
     from conflictscore.cli.bench_estimate import print_estimate
     from conflictscore.cli.report import print_study, read_report_runs, write_study
 

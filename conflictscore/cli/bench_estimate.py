@@ -48,8 +48,8 @@ def print_estimate(plan: BenchPlan) -> None:
 def _assumed(plan: BenchPlan) -> tuple[int, int] | None:
     """Return the assumed number of documents per question, and the tokens per document.
 
-    The function returns None unless a search may cost money. A note states the assumption to the
-    user.
+    If no search costs money, the documents can be counted, and the function returns None. Otherwise
+    a note tells the user what is assumed.
     """
     settings = plan.settings
     if plan.setup.context.retriever is None or _is_free(settings):

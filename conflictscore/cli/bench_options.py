@@ -37,9 +37,8 @@ _default = partial(click.option, show_default=True)
 def with_bench_options(benchmark_entry: "Entry", command: Any) -> Any:
     """Add the options of a command that runs a benchmark.
 
-    Search options are omitted if the benchmark's questions come with documents. ``--form`` is
-    omitted if the benchmark has only one form. ``--answer-judge`` is omitted if no model judges the
-    answers.
+    If the benchmark's questions come with documents, there are no search options. ``--form`` is
+    added only if there are several forms, and ``--answer-judge`` only if a model judges answers.
     """
     # decorators apply from the last to the first
     for option in reversed([*_questions(benchmark_entry), *_running(benchmark_entry)]):
@@ -106,8 +105,7 @@ def _questions(benchmark_entry: "Entry") -> Iterator[_Option]:
     yield _number(
         "--sample", help="Run only N questions, drawn at random with --seed. Default: all."
     )
-    words = "The seed with which the sample is drawn and the options of each question are "
-    "shuffled."
+    words = "Seed for drawing the sample, and for shuffling the options of each question."
     yield _default("--seed", type=int, default=0, metavar="S", help=words)
     choices = click.Choice(["worst", "first", "most-evidence", "asked"])
     yield _default("--reconsider", type=choices, default="worst", help=_WORST_HELP)
@@ -157,7 +155,7 @@ def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
         yield click.option("--answer-judge", metavar="SPEC", help=words)
     yield _number(
         "--concurrency",
-        help=f"How many questions run at the same time. Default: {REMOTE_QUESTIONS}, or "
+        help=f"How many questions to answer at the same time. Default: {REMOTE_QUESTIONS}, or "
         f"{LOCAL_QUESTIONS} with the local model.",
     )
     yield _number(

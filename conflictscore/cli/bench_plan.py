@@ -99,8 +99,8 @@ def planned(benchmark_entry: "Entry", settings: Mapping[str, Any]) -> BenchPlan:
 def _sampling(setup: "Setup") -> "Setup":
     """Return the setup with a temperature at which the runs of a study sample different answers.
 
-    The setup is unchanged if the user chose a temperature, or if the model accepts none. A note
-    warns the user if the chosen temperature is 0, or if the model accepts none.
+    A temperature that the user chose is kept, with a note if it is 0. If the model accepts no
+    temperature, the setup stays as it is, and a note says so.
     """
     from conflictscore.benchmarks.harness.setup import takes_temperature
 

@@ -45,8 +45,9 @@ def open_context(
 ) -> "RunContext":
     """Open the models and labeler of a run.
 
-    If an option is missing, ``settings`` may contain its default. ``at_once`` limits the calls in
-    flight to an endpoint (None: 16). The option ``--max-calls`` limits all calls of the run.
+    ``settings`` may contain defaults for options that the user did not give. ``at_once`` limits the
+    calls in flight to an endpoint (None: 16). The option ``--max-calls`` limits all calls of the
+    run.
     """
     from conflictscore.graph.create import open_run
     from conflictscore.models.ledger import Ledger
@@ -143,7 +144,7 @@ def run_graph(
     options: Mapping[str, Any],
     notes: Iterable[str] = (),
 ) -> "Run":
-    """Run a graph and show its steps on stderr; then print and log the run as the options say.
+    """Run a graph and show its steps on stderr; then log and print the run as the options say.
 
     The run is printed even if it cannot be logged. ``notes`` come before the run's own notes.
     """
@@ -188,10 +189,7 @@ def run_graph(
 
 
 def plain_console() -> "Console":
-    """Return a console for tables.
-
-    The console prints untrusted text as is, without interpreting markup.
-    """
+    """Return a console for tables, which prints untrusted text as it is, without markup."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, emoji=False)

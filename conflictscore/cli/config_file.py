@@ -6,8 +6,8 @@ overrides the environment, and the environment overrides the file.
 
 A file found in the working folder may come from someone else. While an API key is set, such a file
 can only set how output looks, how fast a command works, and which rows of a benchmark run. It
-cannot set endpoints or models, name files, choose evidence, or change how an answer is checked.
-Name the file with ``--config`` to allow all settings.
+cannot set endpoints or models, name files other than a benchmark's own, choose evidence, or change
+how an answer is checked. Name the file with ``--config`` to allow all settings.
 """
 
 import os
@@ -208,6 +208,7 @@ def _value(path: Path, key: str, setting: Any, option: click.Option, ctx: click.
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
+    """Return a command's options by their long names, such as ``quiet`` for ``-q/--quiet``."""
     return {
         max(option.opts, key=len).removeprefix("--"): option
         for option in command.params

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _LOCAL_GROUPS, _REMOTE_GROUPS = 1, 4
 """How many claims are judged at the same time: on this machine, and at an endpoint.
 
-A labeler on this machine gains nothing from parallel calls.
+A labeler on this machine gains nothing from parallel calls. The number for an endpoint was chosen
+by hand.
 """
 
 _EXAMPLES = """\b
@@ -100,7 +101,8 @@ def conflict_detection(
     Claims are used exactly as they are in the file. A claim is in conflict if one document supports
     it and another contradicts it. The verdicts are compared with annotators' labels. The output
     also shows three baselines, and the paper's figures for ConflictBench's sources. The baselines
-    report a conflict for every claim, for no claim, or for every claim with two documents.
+    report a conflict for every claim, for no claim, or for every claim with two documents. The
+    default labeler is json, the paper's labeler, which makes one call per pair.
 
     Verdicts are cached as they arrive. To resume an interrupted run or retry failed pairs, run the
     same command again.
@@ -222,10 +224,7 @@ def _draw(picture: Path, figures: "DetectionFigures") -> None:
 
 
 def _is_ours(out: Path) -> bool:
-    """Return whether a file may be replaced.
-
-    A file that could contain other data or older verdicts may not be replaced.
-    """
+    """Return whether a file may be written: it is new or empty, or has this version's verdicts."""
     try:
         with out.open(encoding="utf-8") as lines:
             first = json.loads(next(lines, "null"))  # an empty file may be replaced

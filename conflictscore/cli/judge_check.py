@@ -79,9 +79,9 @@ def judge_check(
     """Compare a benchmark's judge, which is a model, with people who judged the same answers.
 
     The output shows their agreement, Cohen's kappa, and how often the judge and the people give
-    each rating. The output also shows how much of a difference between two methods remains if the
-    judge rates their answers instead of people. For NatConfQA, the output shows the figures of
-    Table 7 in NatConfQA's paper.
+    each rating. It also shows how much of a difference between two methods remains if the judge
+    rates their answers, and not people. For NatConfQA, the output shows the figures of Table 7 in
+    NatConfQA's paper.
 
     You can stop the command at any time. To resume, run the command again: judged answers are
     cached. Answers that could not be judged are counted, but excluded from all other figures.

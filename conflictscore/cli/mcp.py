@@ -73,6 +73,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     if transport == "stdio":
         source = click.get_current_context().get_parameter_source
         for name in _FOR_HTTP:
+            # a variable or settings file may set them for other starts of this command
             if source(name) is ParameterSource.COMMANDLINE:
                 raise InputError(f"--{name.replace('_', '-')} needs --transport http")
     keys = prepare(host, options, network=transport == "http")
@@ -82,8 +83,8 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
         retriever = discreet(retriever)
     spec = options["model"] = chosen_spec(options)
     context = run_once(partial(open_context, options, retriever=retriever))
-    # Remote models are opened now, so that a missing key stops the command and not the first call.
-    # A local model would delay the client, since opening may download it.
+    # Remote models are opened now, so that a missing key ends the command, not the first call. A
+    # local model is opened later, since a download would delay the client.
     if not any(
         model_spec and model_spec.partition(":")[0] == "local"
         for model_spec in (spec, options["judge"])
@@ -92,7 +93,7 @@ def mcp(transport: str, host: str, port: int, **options: Any) -> None:
     server = mcp_server(context, retriever)
     if transport == "stdio":
         click.echo(f"MCP on stdin and stdout, with the model {spec}", err=True)
-        # a blocking read of stdin cannot be interrupted in any other way
+        # only the default action of Ctrl-C can end a blocking read of stdin
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         run_async(server.run_stdio_async())
         return

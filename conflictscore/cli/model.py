@@ -24,7 +24,7 @@ def model() -> None:
     """Download and list the models that run on this machine."""
 
 
-@model.command("list")
+@model.command("list", short_help="List the models, with size, licence and location.")
 def list_models() -> None:
     """List the models that can be downloaded, with size, licence and location."""
     from conflictscore.labelers.nli.adapted import NLI_MPNET

@@ -21,7 +21,7 @@ class ManyDocs(click.Command):
     """A command whose help groups its options, and whose ``--docs`` takes several paths.
 
     ``--docs a b c`` means ``--docs a --docs b --docs c``, because the shell turns ``--docs *`` into
-    the first form.
+    the first form. A path after ``--docs=`` stands alone.
     """
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -152,8 +152,8 @@ def _read(kind: type, text: str) -> Any:
 def _with_config(ctx: click.Context, option: click.Parameter, assignments: tuple[str, ...]) -> Any:
     """Put ``--set`` values of the settings file first, so that all other sources override them.
 
-    click would drop the file's values if the command line or the environment has a ``--set`` value,
-    even for a different setting.
+    Left alone, click would drop all of the file's values as soon as the command line or the
+    environment has one, even for a different setting.
     """
     source = ctx.get_parameter_source(str(option.name))
     from_file = (ctx.default_map or {}).get(str(option.name), ())
@@ -245,7 +245,7 @@ _model_options = [
         "--judge",
         metavar="SPEC",
         help="The model that splits answers into claims and labels the documents, named as in "
-        "--model. Default: the model that answers.",
+        "--model. Default: the model of --model.",
     ),
     _setting("labeler"),
     *_prompt_options,

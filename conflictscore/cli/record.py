@@ -26,15 +26,15 @@ Examples:
     required=True,
     metavar="FILE",
     help='File of questions: .txt (one per line), .csv (with a "question" column) or .jsonl '
-    '(with a "question" or "query" field). A file that `ask --log` wrote works, too. Searches '
-    "that its runs made after the first one are then also recorded.",
+    '(with a "question" or "query" field). A log written by `ask --log` works, too; the further '
+    "searches of its runs are then recorded as well.",
 )
 @click.option("--out", required=True, metavar="FILE", help="The recording to write, or to resume.")
 @with_search_options
 @click.option(
     "--concurrency",
     type=click.IntRange(min=1),
-    default=2,
+    default=2,  # chosen by hand: few, since many search engines limit the rate of requests
     show_default=True,
     metavar="N",
     help="Maximum number of questions to search for at the same time.",

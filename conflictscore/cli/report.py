@@ -219,7 +219,7 @@ def _studies_json(runs: "Sequence[ReportRun]") -> list[dict[str, Any]]:
 
 
 def read_report_runs(runs: tuple[Path, ...], compare: "Sequence[_Pair]" = ()) -> "list[ReportRun]":
-    """Read every run, and give it a unique name. Runs loaded from a service include their reviews.
+    """Read every run, and give it a unique name. A service's runs include their reviews.
 
     Runs over parts of one question file are merged into one run.
     """
@@ -269,7 +269,7 @@ def _refuse_repeated(runs: "Sequence[Path]") -> None:
 
 
 def _parts(run: Path) -> "Sequence[Path]":
-    """Return the runs inside the folder of a study, or the run itself if the folder is a run."""
+    """Return the runs inside a study's folder; for any other folder or file, return it alone."""
     if (run / "manifest.json").exists():
         return [run]
     return sorted((path.parent for path in run.glob("seed-*/manifest.json")), key=_by_seed) or [run]

@@ -120,10 +120,10 @@ def score_file(
 ) -> None:
     """Score each answer in a file against the documents in the same row.
 
-    A row has the fields `answer` and `documents`. `documents` is a list of texts, or of objects
+    A row has the fields `answer` and `documents`. `documents` is a list of strings, or of objects
     with `text` and, if known, `title` and `url`. In CSV, the cell contains such a list as JSON, or
-    a single text. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and Phoenix are read as
-    they are.
+    the text of a single document. Rows of RAGAS, DeepEval, TruLens, LangChain, LangSmith and
+    Phoenix are read as they are.
 
     The output keeps all rows and fields in order and adds the field `conflictscore`, with `row`,
     `error`, `report` and `notes`.
@@ -190,7 +190,7 @@ def _run(source: "Source", out: Path, settings: Mapping[str, Any]) -> "Summary":
         )
     options = judging(settings)
     options["model"] = chosen_spec(options)  # every worker must open the same model
-    # a row keeps its scores even if few pairs have labels; only --fail-over asks for a minimum
+    # a row keeps its scores even if few pairs have labels; only --fail-over requires a minimum
     context = open_context(options, min_coverage=None)
     engine = _ray_engine(options, context) if settings["engine"] == "ray" else None
     at_once, again = settings["concurrency"], settings["retry_failed"]
@@ -270,7 +270,7 @@ def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[st
         failing = {}
         for number, claim in enumerate(report["claims"], start=1):
             sides = [claim[name] for name in ("contradicts", "supports")]
-            if report["duplicates_vote"]:  # every document counts; otherwise, copies count once
+            if report["duplicates_vote"]:  # with ``--duplicates vote``, every copy counts
                 against, for_it = map(len, sides)
             else:
                 against, for_it = claim["independent_contradicts"], claim["independent_supports"]

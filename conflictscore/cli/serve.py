@@ -44,7 +44,7 @@ def with_address_options(command: Any, *, port: int = 8400) -> Any:
             "--key-file",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
-            help="A file with the bearer keys of callers, one per line:  KEY, NAME KEY or NAME "
+            help="A file with the bearer keys of callers, one per line: KEY, NAME KEY or NAME "
             f"sha256:HEX. Without a file, set the variable {_KEYS} to keys separated by commas.",
         ),
         click.option(

@@ -28,7 +28,9 @@ Examples:
 """
 
 
-@click.command("validity", epilog=_EXAMPLES)
+@click.command(
+    "validity", epilog=_EXAMPLES, short_help="Compare the scores of answers with people's ratings."
+)
 @click.option(
     "--wikicontradict",
     type=_FILE,
@@ -66,7 +68,7 @@ def validity(
     The score and human annotators judge the same answers. Each sentence of an answer counts as a
     claim and is labelled against each document; no model splits answers. For each prompt, the
     output shows how CS-C, CS-R and simple baselines correlate with people's judgement (Spearman's
-    rho).
+    rho). The default labeler is json, the paper's labeler, which makes one call per pair.
 
     Verdicts are cached, so the same command resumes an interrupted run. See
     docs/findings/validity.md.
