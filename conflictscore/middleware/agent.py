@@ -49,7 +49,8 @@ class ConflictState(AgentState[Any]):
     """The agent's state with the fields that the middleware adds to it."""
 
     # LangGraph allows several updates in one step only if there is a reducer. A host may return the
-    # state of parallel subagents to their parent agent, as deepagents does.
+    # state of parallel subagents to their parent agent, as deepagents does. The private fields are
+    # never returned.
     conflict: NotRequired[
         Annotated[dict[str, Any] | None, OmitFromSchema(input=True, output=False), _latest]
     ]
@@ -85,7 +86,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     The state's ``conflict`` is the run of the last answer (:class:`conflictscore.Run`) as plain
     JSON. The answer's message has the verdict (:meth:`conflictscore.Run.verdict`, at most 600
     bytes) in ``response_metadata["conflictscore"]``. With ``stream_mode="messages"``, an answer
-    that may still be replaced is sent in one piece once it is final.
+    that may still be replaced or refused is sent in one piece once it is final.
 
     Args:
         retriever: Any LangChain retriever, which is queried if the tools returned no documents.
@@ -102,7 +103,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
         refusal: Text to return in place of a refused answer; by default an ``UncheckedAnswerError``
             is raised.
         on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a
-            note in ``conflict`` and logs a warning. ``raise`` raises the error, and also sets
+            note in ``conflict``, and logs a warning. ``raise`` raises the error, and also sets
             ``require="partly"``.
         on_event: A function that is called with each event of a run, such as
             ``{"event": "label", …}``, in a separate thread. The agent's
@@ -234,7 +235,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
     def after_model(self, state: ConflictState, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Ask for a person's decision on a proposed flip, and record tool calls.
 
-        When the agent resumes with the decision, only this step runs again, and no model is called.
+        When the agent resumes with the decision, only this step runs again, so no model is called.
         """
         proposal = state.get("conflict_proposal")
         if not proposal or state["messages"][-1].id != proposal["replaces"]:

@@ -135,14 +135,15 @@ class AgentTurn:
         self._on_event = listener(settings.on_event)
         self._answers: list[_Said] = []
         self._one_at_a_time = asyncio.Lock()
-        self._drafting = 0.0
-        self._foreign: Exception | None = None
+        self._drafting = 0.0  # seconds that the first answer took
+        self._foreign: Exception | None = None  # the error of other middleware, if it failed
 
     async def response(self) -> Response:
         """Call the model and check its answer; errors that must not be hidden are raised."""
         checkable = self._asked.question and (self._documents or self._settings.retriever)
         may_be_replaced = bool(self._settings.run.max_rounds and checkable)
-        draft = await self._call(self._called, may_be_replaced)
+        may_be_refused = self._settings.require is not None
+        draft = await self._call(self._called, may_be_replaced or may_be_refused)
         answer = _answer_in(draft)
         if answer is None:
             return draft
@@ -178,7 +179,8 @@ class AgentTurn:
     async def _said(self, state: RagState, prompt: str) -> str:
         """Send a request to the agent's model within its conversation, without offering tools.
 
-        Calls are made one at a time, since other middleware may keep state between its calls.
+        Calls are made one at a time, since other middleware may keep state between its calls. They
+        are made in the agent's event loop, to which its clients belong.
         """
         before = attempts_of(state)[-1].answer.text
         async with self._one_at_a_time:
@@ -262,7 +264,7 @@ class AgentTurn:
     def _context(self) -> RunContext:
         """The models and settings of this run; by default, the agent's own model is the judge."""
         settings = self._settings
-        # a model that is not a chat model answers only as part of the agent, so the judge is opened
+        # anything but a chat model can answer only inside the agent, so the judge is opened alone
         model = _chat_model(self._called.model) or settings.models.get("judge")
         if model is None:
             raise ConfigurationError(
@@ -358,7 +360,7 @@ class AgentTurn:
 
 
 def _answer_in(response: ModelResponse[Any]) -> _Said | None:
-    """Return the answer in a response, or None if the response has tool calls or no answer."""
+    """Return the answer in a response; None if the response calls tools or has no answer."""
     if response.structured_response is not None:
         return _structured_in(response)
     last = response.result[-1] if response.result else None

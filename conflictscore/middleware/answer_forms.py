@@ -200,16 +200,16 @@ def data_text(data: object) -> str | None:
 
 
 def rebuilt(data: Any, text: str) -> Any:
-    """Make a value of the same type from a JSON text; raise ValidationError if it does not fit."""
+    """Make a value of the same type from JSON; raise ValidationError if the JSON does not fit."""
     if isinstance(data, BaseModel):
         return type(data).model_validate_json(text, by_alias=False, by_name=True)
     return json.loads(text)
 
 
 def why_not_rebuilt(data: object, text: str) -> str | None:
-    """Return why a JSON text cannot replace a structured answer, or None if it can.
+    """Return why a text, such as JSON, cannot replace an answer; None if it can.
 
-    Messages and completions accept any text; only the caller's own pydantic models can reject it.
+    Messages and completions accept any text. Only the caller's own pydantic models can reject it.
     """
     data = _place(data).holder
     try:
@@ -238,7 +238,7 @@ def structured_with(response: "ModelResponse[Any]", message: BaseMessage) -> "Mo
                 update["tool_calls"] = _calls_with(json.loads(text), part, response)
             elif is_new:  # some clients repeat the JSON, parsed, in additional_kwargs
                 update |= {"content": text, "additional_kwargs": {}}
-        elif is_new and isinstance(part.content, str):  # the agent's result for that tool call
+        elif is_new and isinstance(part.content, str):  # a result of that tool call quotes the data
             update["content"] = part.content.replace(str(data), str(new))
         result.append(part.model_copy(update=update))
     return ModelResponse(result=result, structured_response=new)
@@ -274,7 +274,7 @@ def check_of_format(response_format: object) -> Callable[[str], str | None] | No
 
 
 def in_its_form(run: Run, output: object) -> Any:
-    """Return the final answer of a run, in the format that the function used for its own answer.
+    """Return the final answer of a run, in the format of the function's own answer.
 
     A message gets the verdict in ``response_metadata["conflictscore"]``. A mapping gets the run
     under the key ``conflictscore``, a pydantic model as an attribute of that name, and a string as

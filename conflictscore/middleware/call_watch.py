@@ -108,7 +108,7 @@ def with_artifact(
     documents: Sequence[Document],
     runs: Sequence[Mapping[str, Any]] = (),
 ) -> ToolResult:
-    """Attach the documents that a tool's message is based on to the message, as its artifact.
+    """Attach to a tool's message, as its artifact, the documents that it is based on.
 
     If the message is the answer of an agent that checked it, the documents of that agent's run are
     attached. Otherwise, the documents that the message quotes in full are attached. A message that

@@ -24,8 +24,8 @@ def with_text(content: Content, before: str, after: str) -> Content:
     """Replace the text in a message's content.
 
     Args:
-        content: A text, or blocks, some of which are text.
-        before: The joined text of the blocks.
+        content: A string, or a list of blocks, some of which are text.
+        before: The text of the content, or the joined texts of its blocks.
         after: The new text.
     """
     if isinstance(content, str):
@@ -43,7 +43,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
         start += len(text)
         # white space left over from a removed sentence is put into the next block
         space = new if new.isspace() and start < last else ""
-        if (new and not space) or not text:
+        if (new and not space) or not text:  # a block that was empty before may carry citations
             new_blocks.append(_renewed(block, text, new))
     return new_blocks
 
@@ -54,7 +54,8 @@ class _Places:
     def __init__(self, before: str, after: str) -> None:
         old, new = _sentences(before), _sentences(after)
         old_ends, new_ends = _ends(old), _ends(new)
-        # unchanged parts: start in the old text, start in the new text, length
+        # Unchanged parts: start in the old text, start in the new text, length. The empty parts at
+        # both ends keep the first and the last position in place.
         self._unchanged = [
             (0, 0, 0),
             *((old_ends[at], new_ends[now], len(old[at])) for at, now in _unchanged(old, new)),
@@ -87,8 +88,8 @@ def _unchanged(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, in
     """Yield the positions, in both lists, of the parts that have not changed, in order.
 
     Parts that occur once in each list are matched first, as far as their order is the same. Equal
-    neighbours of a match are matched too. The comparison takes time in proportion to the length of
-    the texts; difflib would take minutes for a long answer with many changes.
+    neighbours of a match are matched too (a patience diff). The time is about linear in the length
+    of the texts. With difflib, a long answer with many changes would take minutes.
     """
     anchors = [(-1, -1), *_same_order(_unique_matches(old, new)), (len(old), len(new))]
     for (before, now_before), (after, now_after) in pairwise(anchors):
@@ -115,7 +116,7 @@ def _unique_matches(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[in
 
 
 def _same_order(matches: Iterator[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the largest set of matches whose order is the same in both lists."""
+    """Return the most matches in the same order in both lists (longest increasing subsequence)."""
     lasts = list[int]()  # for each length, the earliest new position at which such a chain ends
     chains = list[tuple[tuple[int, int], Any]]()  # for each length, its last match and the rest
     for match in matches:

@@ -206,7 +206,7 @@ class ChatLoop:
         return await self.context.generator.reply(messages, parameters, config)
 
     def _out_of_reach(self, chat_question: ChatQuestion, draft: AIMessage) -> Gap | None:
-        """Return why a reply cannot be checked, or None if it can."""
+        """Return a gap that says why a reply cannot be checked, or None if it can."""
         if chat_question.other_content:
             kind, reason = GapKind.EVIDENCE_LEFT_OUT, "the conversation contains more than text"
         elif not chat_question.question:
@@ -243,7 +243,7 @@ class AnswerForm:
         return raw.model_copy(update=update)
 
     def result(self, raw: AIMessage, *, include_raw: bool) -> Any:
-        """Return everything if ``include_raw`` is set, otherwise only the parsed answer."""
+        """Return the parsed answer or, if ``include_raw`` is set, all fields with the message."""
         if include_raw:
             return {**self._written, "raw": raw}
         if (error := self._written["parsing_error"]) is not None:
@@ -258,10 +258,9 @@ def apart(
     """Make runnables called in this block children of this run, and isolate them from outer graphs.
 
     Without the isolation, a nested graph would use the outer graph's checkpoints, context and
-    streams. If ``traced_only`` is set, the children get only LangSmith's tracer, without which
-    LangSmith would start a new trace for each child. If ``traced_only`` is not set, the children
-    get all callbacks of the run. Then callbacks that add up tokens skip the reply of this run,
-    since the tokens of the children are included in it.
+    streams. The children get all callbacks of the run. Callbacks that add up tokens then skip the
+    reply of this run, since it includes the tokens of the children. If ``traced_only`` is set, the
+    children get only LangSmith's tracer, without which LangSmith would start a trace for each.
     """
     config: RunnableConfig = {}
     if run is not None:
@@ -324,8 +323,8 @@ def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name
         "usage_metadata": add_usage(before, usage) if before else usage,
     }
     if differs(draft.text, run.answer or ""):
-        # the draft's finish reason and token probabilities do not apply to the new text; if only
-        # its reasoning was left out, the finish reason still applies
+        # The draft's token probabilities do not apply to the new text. Neither does its finish
+        # reason, unless only the reasoning was left out.
         update["response_metadata"] |= {"finish_reason": "stop"} if run.flipped else {}
         update["response_metadata"].pop("logprobs", None)
         update["content"] = with_text(draft.content, str(draft.text), run.answer or "")

@@ -122,7 +122,7 @@ class SelfCorrectingChatModel(SettingFields):
     """Text to return in place of a refused answer; None to raise
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
-    """The policy if a search or model fails: ``pass_through`` returns the model's own reply with a
+    """What to do if a search or model fails: ``pass_through`` returns the model's own reply with a
     note; ``raise`` raises the error. An explicit ``raise`` also sets ``require="partly"``. Invalid
     keys and settings always raise an error.
     """
@@ -268,6 +268,7 @@ class SelfCorrectingChatModel(SettingFields):
     def _filling(self, form: AnswerForm) -> Self:
         """Return a copy of this model for a single call that returns structured output."""
         self._open()  # all copies share the loop opened here
+        # a reply from LangChain's cache would leave the form empty
         copy = self.model_copy(update={"cache": False})
         copy._form = form
         return copy
@@ -343,6 +344,7 @@ class SelfCorrectingChatModel(SettingFields):
         """Return the loop, opened at first use and reopened after a setting changes."""
         settings = {name: getattr(self, name) for name in _OPENED}
         with self._opening:
+            # a field counts as changed once it is set, even to an equal value
             if self._opened is None or any(
                 self._opened.settings[name] is not settings[name] for name in _OPENED
             ):
@@ -386,7 +388,7 @@ def _chunk(message: AIMessage) -> ChatGenerationChunk:
 
 
 def _told(model: Model | None) -> Any:
-    """Plain data that identifies a model, without its API key."""
+    """Return plain JSON that identifies a model, without its API key."""
     if isinstance(model, LanguageModel):
         return {"name": model.name, "endpoint": model.endpoint}
     return dict(model._identifying_params) if isinstance(model, BaseChatModel) else model

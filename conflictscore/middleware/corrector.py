@@ -54,8 +54,8 @@ def correct(
 
     Args:
         answer: The answer to check.
-        documents: The documents to check against: texts, LangChain ``Document``s, or mappings with
-            ``text``. A single text or mapping is one document.
+        documents: The documents to check against: strings, LangChain ``Document``s, or mappings
+            with ``text``. A single string or mapping is one document.
         question: The question that was answered, if known.
         model: The model that corrects the answer and, if there is no ``judge``, also checks it: a
             spec such as ``"openai:gpt-4.1-mini"`` or a LangChain chat model. The default is
@@ -114,8 +114,8 @@ def correct_batch(
 
     Args:
         rows: Mappings with ``answer``, ``documents`` and, if known, ``question``. A row with an
-            empty answer yields an unchecked run with a note. A malformed row raises an InputError
-            with the row's number, before any model is called.
+            empty answer yields an unchecked run with a note. For a malformed row, an InputError
+            with the row's number is raised before any model is called.
         model: As for :func:`correct`.
         concurrency: Number of answers to correct at once.
         require: As for :func:`correct`. All rows are corrected first. Then an
@@ -157,7 +157,7 @@ async def acorrect_batch(
 def correction_input(
     answer: str, documents: Iterable[DocumentLike] | str, question: str | None
 ) -> RagInput:
-    """Make the loop's input for an answer; InputError if the answer or the documents are empty."""
+    """Make the loop's input; raise InputError if the answer is empty or there are no documents."""
     # callers without a type checker pass other types too
     if not isinstance(cast("object", answer), str) or not answer.strip():
         raise InputError("answer is empty; give the text to check")

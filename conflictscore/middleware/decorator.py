@@ -90,10 +90,10 @@ def self_correct(
     answer.run("Is it safe to reheat rice?")  # the whole run, as plain JSON
     ```
 
-    Callers pass the question to the decorated function. If callers also pass ``documents=`` (texts,
-    LangChain ``Document``s, records, or mappings with ``text``), there is no search. Other
-    arguments are passed to the function. One such argument may be ``history=``: the messages before
-    the question. The search uses it too.
+    Callers pass the question to the decorated function. If callers also pass ``documents=``
+    (strings, LangChain ``Document``s, records, or mappings with ``text``), there is no search.
+    Other arguments are passed to the function. One of them may be ``history=``, the messages before
+    the question, which the search uses too.
 
     The function may return a string, a message, or a mapping with a string under a key such as
     ``answer`` or ``output``. The caller gets the same type with the corrected text. The run is
@@ -103,8 +103,8 @@ def self_correct(
     If a claim has evidence on both sides, the function is called again. The function then gets the
     same documents, and a question that includes the first answer and the evidence (template
     ``reconsider``). If the second call raises an error, the first answer is kept, with a note.
-    Inside a LangGraph graph, tokens from models that the function calls are not streamed, since the
-    answer may be replaced.
+    Inside a LangGraph graph, tokens from models that the function calls are not streamed if the
+    answer may be replaced or refused.
 
     A decorated coroutine function is still awaited, and so is its ``run``. Methods can be decorated
     too.
@@ -187,8 +187,9 @@ class _Decorated:
         return type(self)(bound, self._opened, self._on_event, self._require)
 
     def _unseen(self) -> AbstractContextManager[Context]:
-        """Stream no tokens inside the block, since the answer may be replaced."""
-        config = HIDDEN if self._opened().settings.max_rounds else None
+        """Stream no tokens inside the block if the answer may be replaced or refused."""
+        may_change = self._opened().settings.max_rounds or self._require is not None
+        config = HIDDEN if may_change else None
         return set_config_context(merge_configs(ensure_config(), config))
 
     async def _corrected(

@@ -140,10 +140,9 @@ class ChatQuestion:
         return self.brought or self._of_tools[0][:MOST_OF_TOOLS]
 
     def or_earlier(self) -> "ChatQuestion":
-        """Return this question with its documents.
+        """Return this question; if it has no documents, add those of earlier tool results.
 
-        If the question has no documents, the documents of earlier tool results are added. The model
-        often answers a follow-up question from earlier tool results, without calling a tool again.
+        The model often answers a follow-up question from them, without calling a tool again.
         """
         if self.documents:
             return self
@@ -200,10 +199,10 @@ def left_out_of(
 ) -> Iterator[Gap]:
     """Yield gaps for parts of a tool message that the model saw as evidence but the check skipped.
 
-    Blocks other than text (images, files) are never read. A text that was not used as a document
-    is a gap if it is long or concerns the question. Other short texts are mere receipts, times or
-    numbers. If a tool writes something and its result, however long, only repeats the call's
-    ``arguments``, that result is a receipt too. Results of tools that are not in ``sources`` are no
+    Blocks other than text (images, files) are never read. Text that was not used as a document is a
+    gap if it is long or concerns the question. Other short texts are mere receipts, times or
+    numbers. The result of a tool that writes something is a receipt too if it only repeats the
+    call's ``arguments``, however long. Results of tools that are not in ``sources`` are no
     evidence.
     """
     if not isinstance(message, ToolMessage) or message.status == "error":

@@ -119,7 +119,7 @@ def note_inner_run(run: Mapping[str, Any]) -> None:
 
 
 def documents_behind(result: object, runs: Sequence[Mapping[str, Any]]) -> list[Document]:
-    """Return the documents of the run whose answer is the tool's whole result; empty if none is."""
+    """Return the documents of the run whose answer is the tool's whole result, if there is one."""
     if not isinstance(result, ToolMessage):
         return []
     text = str(result.text).strip()

@@ -28,7 +28,7 @@ from conflictscore.threads import on_home_loop
 T = TypeVar("T")
 
 MessageContent = str | Sequence[Any] | None
-"""The content of a chat message: a text or a list of parts."""
+"""The content of a chat message: a string or a list of parts."""
 Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 """Sends the user's messages with a block of documents. Returns the text of the reply and, if it did
 not end normally, why it may be incomplete."""
@@ -57,7 +57,7 @@ def reconsider_prompt(state: RagState, request: RevisionRequest, prompts: Prompt
 
 @dataclass(frozen=True)
 class Chatbot:
-    """An answerer that calls the caller's agent or function, which takes a text and returns a text.
+    """An answerer that sends text to the caller's agent or function, and gets text back.
 
     Attributes:
         begin: Returns the chatbot's first answer.

@@ -2,6 +2,8 @@
 
 A tool that updates the agent's state returns a ``Command`` with its message. Examples are hand-over
 tools and deepagents' ``task``.
+
+Limits without a stated reason were chosen by hand.
 """
 
 import re
@@ -58,8 +60,8 @@ def _messages_in(result: object) -> list[Any]:
 def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
     """Return whether a tool's message is a redacted version of the original one.
 
-    A redaction adds marks, or replaces some of the words. A result with a note before it keeps all
-    of its words. A result that was cleared, or saved to a file, keeps few of them.
+    A redaction adds marks, or replaces some of the words. A result to which a note was added keeps
+    all of its words. A result that was cleared, or saved to a file, keeps few of them.
     """
     text, before = str(now.text), str(original.text)
     if text == before:
@@ -72,7 +74,7 @@ def is_redacted(now: ToolMessage, original: ToolMessage) -> bool:
 
 
 def has_new_words(text: str, before: str) -> bool:
-    """Return whether a text has telling words that are neither in an earlier text nor redactions.
+    """Return whether text has telling words that the earlier text lacks, apart from redactions.
 
     Bracketed words, and words that contain a mark, are taken for redactions.
     """

@@ -27,9 +27,9 @@ def ended(
 
     The update contains ``conflict`` only if the run changes, since every update is stored in a
     checkpoint. ``messages`` are the state's messages, with the turn's original question and tool
-    results. If the last answer was checked, the run of that answer stays in the state. If the
-    answer was redacted after the check, the texts of the run are removed. Text that other
-    middleware added or wrote itself was not checked.
+    results. If the last answer was checked, its run stays in the state. If the answer was redacted
+    after the check, the texts of the run are removed. If other middleware added text or wrote the
+    answer itself, the verdict says that this text was not checked.
     """
     run, last = state.get("conflict"), state["messages"][-1]
     if not run:

@@ -81,8 +81,8 @@ class TurnMemory:
             return messages, None
         results = self._results_of(turn, messages)
         place = _place_of_question(messages, turn)
-        # If the question was summarised away, so was everything before it. The last message of a
-        # person is then the summary.
+        # If a summary has replaced the question, it has replaced everything before the question
+        # too. The summary is then the last human message.
         if place is None:
             last_human = max(
                 (n for n, each in enumerate(messages) if isinstance(each, HumanMessage)), default=-1
@@ -172,8 +172,8 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
     """Return the messages since the question, with the original tool results.
 
-    Results that are no longer among the messages are put before them. A message that calls the
-    tools precedes these results, since a result without its call is not valid.
+    Results that are no longer among the messages are put before them, after a message that calls
+    their tools, since a result without its call is invalid.
     """
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]

@@ -14,8 +14,7 @@ from conflictscore.records import Gap, GapKind, Run
 from conflictscore.records.examined import quoted
 from conflictscore.sentences import sentence_starts
 
-# Only this many characters of a text are compared, which limits the time; a fact in the rest is not
-# found.
+# Maximum characters of a text to compare, which limits the time. A fact in the rest is not found.
 _MOST_CHARS = 40_000
 # Only the first claims are compared, since each is compared with every sentence.
 _MOST_CLAIMS = 20

@@ -72,6 +72,13 @@ def test_if_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
     assert [m.text for m in scored] == ["", FOUND, *words]
 
 
+def test_no_word_of_a_refused_answer_is_streamed(agent_model: ChatOpenAI, stream: Stream) -> None:
+    refusing = {"require": "partly", "refusal": "This was not checked."}
+    streamed = messages_of(stream, agent_of(agent_model, tools=[], **refusing))
+
+    assert [message.text for message in streamed] == ["This was not checked."]
+
+
 def test_with_a_retriever_the_draft_is_hidden_from_the_start(
     agent_model: ChatOpenAI, stream: Stream
 ) -> None:

@@ -222,11 +222,19 @@ def test_a_function_with_other_parameters_is_refused_when_it_is_decorated(functi
 
 
 @BOTH_FACES
-@pytest.mark.parametrize(("max_rounds", "streamed"), [(1, ""), (0, "It was lit in 1871.")])
-def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
-    judge: ChatOpenAI, face: str, max_rounds: int, streamed: str
+@pytest.mark.parametrize(
+    ("settings", "streamed"),
+    [
+        ({"max_rounds": 1}, ""),
+        ({"max_rounds": 0}, "It was lit in 1871."),
+        ({"max_rounds": 0, "require": "partly"}, ""),
+    ],
+    ids=["corrected", "scored", "required"],
+)
+def test_an_answer_that_may_change_is_not_streamed_from_a_graph_around_it(
+    judge: ChatOpenAI, face: str, settings: dict[str, Any], streamed: str
 ) -> None:
-    decorate = self_correct(judge=judge, cache=False, **PAPER, max_rounds=max_rounds)
+    decorate = self_correct(judge=judge, cache=False, **PAPER, **settings)
 
     @decorate
     async def ask_async(question: str, documents: tuple[Document, ...]) -> str:
@@ -243,7 +251,8 @@ def test_an_answer_that_may_be_replaced_is_not_streamed_from_a_graph_around_it(
     came = [chunk for chunk, _ in compiled.stream({"messages": []}, stream_mode="messages")]
 
     assert "".join(chunk.text for chunk in came if chunk.id != "last") == streamed
-    assert came[-1].text == ("It was lit in 1874." if max_rounds else "It was lit in 1871.")
+    corrected = bool(settings["max_rounds"])
+    assert came[-1].text == ("It was lit in 1874." if corrected else "It was lit in 1871.")
 
 
 def test_parentheses_and_a_retriever_that_is_one_are_asked_for() -> None:

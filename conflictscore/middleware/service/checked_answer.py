@@ -151,9 +151,10 @@ class CheckedAnswer:
 
     async def _with_documents(self, block: str, meter: UsageMeter) -> tuple[str, str | None]:
         """Send the request with documents to the upstream; :meth:`_known` counts the call."""
+        # a changed request gets the model's own parameters, like all our calls
         always = getattr(self._service.context.generator.chat, "extra_body", None) or {}
         draft, _ = await self._from_upstream({**always, **_attached(self._request.body, block)})
-        # use our own id and model, since the upstream answered a changed request
+        # our own id and model, since the upstream answered a changed request
         ours = {"id": f"chatcmpl-{self._record.run_id}", "model": self._record.model}
         self._draft = {**draft, **ours}
         return spoken_of(draft, self._read_before), ending_of(draft)
@@ -187,7 +188,7 @@ class CheckedAnswer:
     async def _out_of_time(self) -> Completion:
         settings = self._service.settings
         limit = f"the request timed out after {settings.timeout:g} s"
-        # a deployment that refuses unchecked answers with HTTP 503 sends HTTP 504 after a timeout
+        # if an unchecked answer would be refused with HTTP 503, a timeout gets HTTP 504
         may_refuse_by_503 = settings.require and settings.refusal is None
         if self._first_answer() is not None and not may_refuse_by_503:
             return await self._unchecked("timeout", limit)
@@ -213,6 +214,7 @@ class CheckedAnswer:
             )
         if settings.require or settings.on_failure == "pass_through":
             return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
+        # a failure in a later step leaves the scores of the first answer
         note = disagreement_note(self._known()) or unchecked_note(reason)
         text_with_note = text if is_json(text) else f"{text}\n\n{note}"
         return self._finished(RunStatus.FAILED, text_with_note, gap, answer=text)
@@ -319,7 +321,7 @@ def _attached(body: Mapping[str, Any], block: str) -> dict[str, Any]:
 def disagreement_note(run: Run) -> str | None:
     """Return the note for a first answer whose sources disagree; None if they agree.
 
-    The note lists every contradicted claim, since the answer itself is not changed.
+    The note is about every contradicted claim, since the answer itself is not changed.
     """
     claims = run.report.claims if run.report else ()
     disputed_numbers = run.report.disputed if run.report else ()

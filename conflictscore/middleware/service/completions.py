@@ -75,8 +75,8 @@ def completion_of(
 def _kept_of(message: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return the parts of the upstream's message to keep when its text changes.
 
-    The parts to keep are the reasoning, and the annotations (citations) that end before the first
-    change. The offsets of later annotations would be wrong.
+    These are the reasoning, and the annotations (citations) that end before the first change. The
+    offsets of later annotations would be wrong.
     """
     thoughts = {name: message[name] for name in THOUGHTS if message.get(name)}
     before = message.get("content")

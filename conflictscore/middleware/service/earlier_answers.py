@@ -63,7 +63,7 @@ def _references(body: Mapping[str, Any]) -> list[str]:
 async def _sent_text(item_id: str, runs: KeptRuns, owner: str) -> str | None:
     """Return the text that was sent for a run; wait briefly for a run that is still being stored.
 
-    A failed run has a text only if that text was sent instead of the answer.
+    For a failed run, that is the text sent in place of the answer, if there was one.
     """
     run_id = item_id.removeprefix(MESSAGE_PREFIX)
     for _ in range(_LOOKS):
@@ -71,7 +71,7 @@ async def _sent_text(item_id: str, runs: KeptRuns, owner: str) -> str | None:
         if run is not RUNNING:
             break
         await asyncio.sleep(_LOOK_AGAIN_S)
-    if not run:
+    if not run:  # there is no such run, or it is still RUNNING
         return None
     text = run.get("sent") or (None if run.get("status") in _NOT_SENT else run.get("answer"))
     return text if isinstance(text, str) and text else None

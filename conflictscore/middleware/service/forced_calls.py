@@ -11,7 +11,7 @@ from conflictscore.json_answers import json_values
 from conflictscore.middleware.service.completions import Completion, text_of
 
 _OUTPUT_TOOL = "final_result"
-"""The prefix of the name of PydanticAI's output tool, if the request also has other tools."""
+"""The beginning of the names of PydanticAI's output tools, which it may offer beside others."""
 
 
 def forced_schema(body: Mapping[str, Any], draft: Completion) -> Mapping[str, Any] | None:

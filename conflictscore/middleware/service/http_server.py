@@ -177,7 +177,7 @@ async def _stay_with_http1(protocol: H11Protocol, event: h11.Request) -> None:
 
 
 def _is_followed(event: h11.Request, received: int) -> bool:
-    """Return whether the bytes received after a request's head are more than the request's body."""
+    """Return whether a client has sent more bytes after a request's head than the body has."""
     headers = dict(event.headers)
     if b"transfer-encoding" in headers:  # the length of the body is not known yet
         return False

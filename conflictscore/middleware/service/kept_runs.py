@@ -145,6 +145,7 @@ class RunFilter(NamedTuple):
             conditions.append(("searched LIKE {} ESCAPE '!'", f"%{pattern}%"))
         applied = [(part, value) for part, value in conditions if value is not None]
         parts = [part.format(f"${place}") for place, (part, _) in enumerate(applied, 1)]
+        # SQL allows no empty condition
         return " AND ".join(["1 = 1", *parts]), [value for _, value in applied]
 
 
@@ -229,7 +230,7 @@ class KeptRuns:
             elif step := next(following, None):
                 self._database.later(step[0], *step[1], on_done=go_on, again=True)
 
-        is_small = len(text) <= self._most_bytes
+        is_small = len(text) <= self._most_bytes  # the JSON is ASCII, so a character is a byte
         if is_small:
             row = (run_id, owner, now, text, len(text))
             self._database.later(_KEEP + _IN_PLACE, *row, on_done=ended, again=True)
@@ -272,10 +273,7 @@ class KeptRuns:
                 yield json.loads(row[0])
 
     def get(self, run_id: str, owner: str | None) -> dict[str, Any] | None:
-        """Return a finished run of this owner, or None if there is no such run.
-
-        If ``owner`` is None, the owner does not matter.
-        """
+        """Return a finished run of this owner (None: any owner), or None if there is none."""
         mine = "SELECT run FROM runs WHERE id = $1 AND owner = coalesce($2, owner)"
         row = self._one(mine, run_id, owner)
         if row is None:
@@ -286,10 +284,7 @@ class KeptRuns:
         return run
 
     def is_running(self, run_id: str, owner: str | None) -> bool:
-        """Return whether a run of this owner is in progress in any process.
-
-        If ``owner`` is None, the owner does not matter.
-        """
+        """Return whether a run of this owner (None: any owner) is in progress in any process."""
         if (its := self._in_progress.owner_of(run_id)) is not None:
             return owner in (None, its)
         run = self._in_progress.get(run_id, owner)
@@ -301,10 +296,7 @@ class KeptRuns:
         return True
 
     def look_up(self, run_id: str, owner: str | None) -> Mapping[str, Any] | None:
-        """Return the record of a run of this owner, ``RUNNING``, or None if there is no such run.
-
-        If ``owner`` is None, the owner does not matter.
-        """
+        """Return the run :meth:`get` returns, ``RUNNING`` if it is in progress, or None."""
         run = self.get(run_id, owner)
         if run is None and self.is_running(run_id, owner):
             return RUNNING
@@ -366,7 +358,7 @@ def _searched_text(run_id: str, run: Mapping[str, Any]) -> str:
 
 
 def _is_hedged(run: Mapping[str, Any]) -> bool:
-    """Return whether every change reports several answers instead of choosing one."""
+    """Return whether every change reports several answers, and none chooses one."""
     changes = [change for change in run.get("changes") or () if change.get("accepted")]
     actions = {change.get("action") for change in changes} - {RevisionAction.KEEP}
     return bool(run.get("flipped")) and bool(actions) and actions <= _TELL_SEVERAL

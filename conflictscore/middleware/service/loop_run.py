@@ -66,7 +66,7 @@ class LoopRun:
 
     @property
     def known(self) -> Run:
-        """The run up to the current step, which is read only once from the same state."""
+        """The run up to the current step; each state is read only once."""
         if self._read is None or self._read[0] is not self._state:
             self._read = self._state, run_of(self._state)
         return self._read[1]
@@ -121,7 +121,7 @@ class LoopRun:
         share = (
             f"only {whole_percent(report.coverage)} of its pairs of claim and document have a label"
         )
-        return f"{share}, but --min-coverage requires {least:.0%}"
+        return f"{share}, but min_coverage requires {least:.0%}"
 
 
 def _why_unjudged(report: ConflictReport | None) -> str:

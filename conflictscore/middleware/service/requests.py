@@ -26,7 +26,7 @@ from conflictscore.records import Document
 _OURS = frozenset(
     {"model", "messages", "stream", "stream_options", "n", "response_format", "documents"}
 )
-"""Fields that are not passed on in calls that answer from documents."""
+"""Fields of a request that concern only its own call, so our other calls do not pass them on."""
 _ROLES: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "developer": SystemMessage,
@@ -118,7 +118,7 @@ class _ResponseFormat(BaseModel):
 class _Body(_Fields):
     """The fields of OpenAI's chat completions, and common fields of open-source servers.
 
-    If OpenAI's API has a range for a field, such as 0 to 2 for ``temperature``, it applies here.
+    The ranges of OpenAI's API apply, such as 0 to 2 for ``temperature``.
     """
 
     model: Annotated[str, Field(min_length=1)]

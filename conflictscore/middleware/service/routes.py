@@ -89,7 +89,7 @@ class Admitted:
 
 
 async def admitted(request: Request, service: Shared, caller: Caller) -> AsyncIterator[Admitted]:
-    """Read the body before waiting for admission, so that a slow upload cannot block others."""
+    """Read the body, then wait for admission; so a slow upload does not occupy a slot."""
     deadline = time.monotonic() + service.settings.timeout
     with service.uploads.of(caller.name) as count:
         data = await read_body(request, service.settings.max_body, count)

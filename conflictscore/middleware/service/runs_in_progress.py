@@ -3,8 +3,8 @@
 If the runs are stored in a file, each process holds a lock on another file next to it. The
 operating system releases the lock when the process ends, even if the process is killed. If the runs
 are stored in a shared database, the database server notices that the process's sessions have ended.
-A pooler or another user may hide the sessions, or the whole machine may fail. Then a run is
-considered abandoned once its process has not confirmed it for a while.
+This fails if a pooler or another user hides the sessions, or if the whole machine fails. So a run
+is also considered abandoned once its process has not confirmed it for a while.
 """
 
 import json

@@ -43,6 +43,7 @@ _BODIES = 64
 """The number of bodies of maximum size that may be received at once, which bounds the memory.
 Chosen by hand."""
 _UNCHECKED = {RunStatus.PASSED_THROUGH, RunStatus.FAILED}
+"""Statuses of runs that count as unchecked if the loop has not said how far they were checked."""
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Service:
 
     def __init__(self, context: RunContext, settings: ServiceSettings) -> None:
         """Open the stored runs; callers do not see a search's notes for its operator."""
-        # the paper's loop locates no claims in the answer, which only a correction would need
+        # the paper's loop does not locate claims in the answer, which only corrections need
         without_revision = context.settings.replace(max_rounds=0, regeneration="paper")
         self.settings = settings
         self.context = replace(

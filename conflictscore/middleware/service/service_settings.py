@@ -57,13 +57,12 @@ class ServiceSettings:
     an OpenAI model then need to change only the address."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     """Bearer keys, each written like a line of a key file. Callers see only their own runs. If
-    there is no key here or in a file, the service accepts only requests to one of this machine's
-    own names.
+    there is no key here or in a file, the service accepts only requests from this machine.
     """
     key_file: Path | None = None
     """A file of keys (:mod:`~conflictscore.middleware.service.keys`)."""
     no_auth: bool = False
-    """Whether to accept requests to any host name even if there are no keys."""
+    """Whether to accept requests from other machines even if there are no keys."""
     cors_origins: tuple[str, ...] = ()
     """Origins (``https://chat.example``) whose pages may call the service from a browser; none by
     default. ``*`` is not allowed, since any page could then use a visitor's key."""

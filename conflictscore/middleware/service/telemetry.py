@@ -17,8 +17,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)
 """The upper bounds of the buckets for a request's duration, in seconds.
 
-Each bound is at most 2.5 times the bound before it, so a quantile read from the buckets is off by
-no larger factor.
+Each bound is at most 2.5 times the bound before it, so a quantile estimated from the buckets is
+wrong by at most this factor.
 """
 
 

@@ -29,7 +29,7 @@ OWN_NAME = "conflictscore"
 
 
 _GOOD_FOR_S = 10.0
-"""Seconds for which the endpoints' states are reused before the endpoints are queried again."""
+"""Seconds for which the states of the endpoints are reused."""
 _WAIT_S = 5.0
 """How long to wait for an endpoint's list of models, in seconds."""
 _OK = "ok"
@@ -77,7 +77,7 @@ class Upstream:
             try:
                 response = await self.model.watching_proxy(send)()
                 completion = _parsed(response.content)
-                # an error is the same refusal whether its status is in the header or in the body
+                # an error in the body of a 200 gets the same refusal as an error status
                 if upstream_error := error_in_completion(completion):
                     raise upstream_error
             except (openai.OpenAIError, ProviderError) as error:
