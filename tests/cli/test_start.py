@@ -48,6 +48,8 @@ def test_every_command_explains_itself(command: click.Command) -> None:
     done = CliRunner().invoke(command, ["--help"])
     assert done.exit_code == 0
     assert done.stdout.startswith("Usage: ")
+    helps = [str(param.help) for param in command.params if isinstance(param, click.Option)]
+    assert [text for text in helps if not text.endswith((".", "]"))] == []
 
 
 def test_ctrl_c_ends_with_one_line(tmp_path: Path) -> None:
@@ -122,9 +124,12 @@ def test_an_error_names_the_option_and_what_to_do(
     assert said in result.stderr
 
 
-def test_every_commands_summary_fits_into_its_line() -> None:
-    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout
-    assert "..." not in shown.partition("Commands:")[2].partition("Start with")[0]
+@pytest.mark.parametrize("group", [(), ("bench",), ("model",)], ids=" ".join)
+def test_every_commands_summary_fits_into_its_line(group: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).stdout
+    commands = shown.partition("Commands:")[2].partition("\n\n")[0]
+    assert commands
+    assert "..." not in commands
 
 
 @pytest.mark.parametrize(
