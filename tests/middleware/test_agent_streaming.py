@@ -73,7 +73,7 @@ def test_if_nothing_can_be_replaced_the_answer_is_streamed_word_by_word(
 
 
 def test_no_word_of_a_refused_answer_is_streamed(agent_model: ChatOpenAI, stream: Stream) -> None:
-    refusing = {"require": "partly", "refusal": "This was not checked."}
+    refusing: Any = {"require": "partly", "refusal": "This was not checked."}
     streamed = messages_of(stream, agent_of(agent_model, tools=[], **refusing))
 
     assert [message.text for message in streamed] == ["This was not checked."]
