@@ -122,7 +122,7 @@ class SelfCorrectingChatModel(SettingFields):
     """Text to return in place of a refused answer; None to raise
     :class:`~conflictscore.UncheckedAnswerError`."""
     on_failure: FailurePolicy = "raise"
-    """What to do if a search or model fails: ``pass_through`` returns the model's own reply with a
+    """The policy if a search or model fails: ``pass_through`` returns the model's own reply with a
     note; ``raise`` raises the error. An explicit ``raise`` also sets ``require="partly"``. Invalid
     keys and settings always raise an error.
     """
