@@ -131,7 +131,7 @@ def _is_letter(character: str) -> bool:
 
 
 def _from_right(units: Sequence[Unit]) -> Iterator[str]:
-    """Yield the texts of a right-to-left line in reading order; the units are as they stand."""
+    """Yield the texts of a right-to-left line in reading order; the units are in drawn order."""
     chunks: list[str] = []
     place = 0
     while place < len(units):
@@ -162,7 +162,7 @@ def _end_of_phrase(units: Sequence[Unit], start: int) -> int:
     while place < len(units) and units[place].kind != "R":
         text, kind = units[place]
         brackets += text in _EITHER_BRACKET
-        # a number after a bracket that is not opened in the phrase is not a part of it
+        # a number after an unpaired bracket does not belong to the phrase
         if kind == "L" or (kind == "N" and brackets % 2 == 0):
             end = _end_of_number(units, place) if kind == "N" else place + 1
             place, inside = end, brackets

@@ -144,7 +144,7 @@ class ReaderBox:
         self, process: "subprocess.Popen[bytes]", limits: dict[str, Any], start: float
     ) -> str:
         """Return the reason why a process ended without an answer, given its limits."""
-        with suppress(subprocess.TimeoutExpired):  # then it has no exit code, and is killed below
+        with suppress(subprocess.TimeoutExpired):  # a process that has not ended is killed below
             process.wait(_SECONDS_TO_END)
         code = process.returncode
         _end(process)
@@ -163,8 +163,7 @@ class ReaderBox:
         # so that the child finds this package and its libraries where this process does
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
-            # -P: a module in the working folder must not replace a library, unless it does so here
-            # too
+            # -P: a module in the working folder replaces a library only if it does so in this process
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.box"],
                 stdin=subprocess.PIPE,

@@ -83,6 +83,7 @@ def read_table(text: str, url: str) -> DelimitedTable:
         escape = _escape_of(text, separator, quote)
         rows = rows_of(text, url, separator, escape, quote)
         above: list[DelimitedRow] = []
+        # the range comes first, so that zip takes no row after the last one examined
         for _, row in zip(range(_HEADER_WITHIN), rows, strict=False):
             columns = _columns(row.cells)
             names = names or [clean_text(cell) for cell in row.cells]

@@ -115,8 +115,8 @@ class _Walk:
         root = self._package.needed(self._main, "document")
         color = (attribute(child(root, "background"), "color") or "ffffff").lower()
         dark_page = color != "ffffff" and is_on(self._part("settings"), "displayBackgroundShape")
-        # the body comes first, since its numbers do not depend on lists and notes in headers, and
-        # the notes last, since any part may refer to one
+        # the body is read first, so that lists in headers do not change its numbers, and the notes
+        # are read last, since any part may refer to one
         lines = list(self._lines(root, dark_page))
         above, below = (self._margins(root, kind) for kind in ("header", "footer"))
         text = "\n".join([*above, *lines, *self._note_lines(dark_page), *below])
@@ -154,7 +154,7 @@ class _Walk:
     def _lines(self, parent: Iterable[Element], dark_ground: bool) -> Iterator[str]:
         """Yield the lines in an element, one for each paragraph or table row.
 
-        A paragraph that continues in the next one ends there, or before anything else with text.
+        A paragraph that continues ends with the next paragraph, or before anything else with text.
         """
         number = initial = ""
         boxes: list[str] = []
@@ -164,7 +164,7 @@ class _Walk:
                 properties = child(each, "pPr")
                 initial += self._paragraph(each, boxes, dark_ground)
                 continues = goes_on(properties)
-                # an item of a list whose whole text was deleted is not counted
+                # a list item is not counted if its whole text was deleted
                 if not number and (initial.strip() or not continues):
                     number = self._number(properties)
                 if continues:
@@ -309,7 +309,7 @@ class _Walk:
         if not _CODE.fullmatch(char):
             return self._counted(UNKNOWN_SIGN)
         code, font = int(char, 16), attribute(element, "font")
-        # Word adds 0xF000 to the codes of a symbol font; without a font, they are plain characters
+        # Word adds 0xF000 to the codes of symbol fonts; a code without a font is a plain character
         is_plain = not font and 0xF000 <= code <= 0xF0FF
         return self._counted(signs_of(font or "", [code & 0xFFF if is_plain else code]))
 

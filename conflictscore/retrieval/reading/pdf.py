@@ -139,7 +139,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
 
 
 def _opened(file: Any, many: ManyCalls) -> Iterator[tuple[Any, Runs, int]]:
-    """Yield the pages of a file, each with the runs of several pages and its number among them.
+    """Yield each page, the runs of the pages that are read together, and its number among them.
 
     Several pages are opened and read at once. This is faster than opening and reading each page in
     turn, since the processor's caches then keep first what pdfium needs, and afterwards what Python
@@ -215,7 +215,7 @@ def _walls(tables: Sequence[Grid]) -> Walls | None:
 def _form_values(page: Any, names: Names) -> Iterator[str]:
     """Yield the values of a page's form fields, and its typed notes.
 
-    Nothing is yielded, and no time spent, if ``names`` says that the file has neither.
+    Yields nothing, without spending time, if ``names`` shows that the file has neither.
     """
     import pypdfium2.raw as pdfium
 

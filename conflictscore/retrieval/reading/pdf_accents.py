@@ -1,8 +1,8 @@
 """Joins letters with accents that a PDF draws on their own, as older fonts of TeX do.
 
 pdfium then returns the accent as a character beside the letter ("k¨onnen"), or elsewhere in the
-line ("fur Anw ¨ ¨alte"). Whether an accent belongs to a letter is decided by where both stand. The
-limits in this module were chosen by hand.
+line ("fur Anw ¨ ¨alte"). Their positions decide whether an accent belongs to a letter. The limits in
+this module were chosen by hand.
 """
 
 import re
@@ -39,7 +39,7 @@ def has_accents(text: str) -> bool:
 
 
 def with_accented_letters(text: str, glyphs: Glyphs) -> str:
-    """Return a text whose letters have their accents; in place of each accent stands ``JOINER``."""
+    """Return a text with accents on their letters; ``JOINER`` takes the place of each accent."""
     characters = list(text)
     searches = _MOST
     for accent in _ACCENT.finditer(text):
@@ -94,7 +94,7 @@ def _middle(place: int, glyphs: Glyphs) -> float:
 
 
 def _closed_up(text: str, gap: re.Match[str], glyphs: Glyphs) -> str:
-    """Return what stands in place of accents and the spaces around them, of the same length."""
+    """Return the replacement, of the same length, for accents and the spaces around them."""
     start, end = gap.span()
     inside = start > 0 and end < len(text) and not text[start - 1].isspace()
     if " " not in gap[0] or not inside or text[end].isspace():

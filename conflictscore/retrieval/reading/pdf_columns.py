@@ -66,7 +66,7 @@ def laid_out(lines: Iterable[SegmentLine]) -> list[PageLine]:
 
 
 def _laid_out_block(block: list[SegmentLine]) -> list[PageLine]:
-    """Return consecutive lines, of which the first has gaps, in reading order.
+    """Return consecutive lines in reading order; the first of them has gaps.
 
     A line without gaps may be a row with a single cell if a line with gaps follows.
     """

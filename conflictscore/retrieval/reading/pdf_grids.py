@@ -1,8 +1,8 @@
 """Finds the ruled tables of a PDF page, and puts the text inside them into rows and cells.
 
 A table is a group of vertical and horizontal lines that meet. Cells without a line between them
-form one cell. If such a cell spans several rows, its text is repeated in each row if it is short.
-The text is put in the cell's first column, and the other columns of the cell are empty.
+form one cell. If such a cell spans several rows, a short text is repeated in each of them. The text
+is put in the cell's first column, and the other columns of the cell are empty.
 
 The limits in this module were chosen by hand.
 """

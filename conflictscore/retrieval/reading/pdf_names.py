@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 
 def _written(name: bytes) -> bytes:
-    """Return a regular expression for a PDF name, any of whose letters may be escaped (#57)."""
+    """Return a regular expression for a PDF name; any of its letters may be escaped (#57)."""
     escaped = (b"(?:%c|#(?i:%02x))" % (letter, letter) for letter in name)
     return b"/" + b"".join(escaped)
 

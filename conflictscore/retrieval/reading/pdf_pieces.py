@@ -57,7 +57,7 @@ class Pieces(NamedTuple):
         ends: The places after their last characters.
         owners: The addresses of the objects that draw them.
         begins: Whether each begins a line.
-        begins_word: Whether each begins with a word, not within one.
+        begins_word: Whether each begins at the start of a word, not within one.
     """
 
     starts: "Places"
@@ -215,8 +215,8 @@ class BlockGlyphs:
     ) -> "tuple[Places, _Owners]":
         """Return the places within words at which a different object begins, and these objects.
 
-        The words are given by their first and last characters, which different objects draw. Each
-        is halved until both characters are adjacent.
+        The words are given by their first and last characters, which different objects draw. The
+        search halves each word until the two characters are adjacent.
         """
         changes: list[Places] = []
         change_owners: list[_Owners] = []

@@ -43,11 +43,11 @@ _DRAWN = 0.5
 """Minimum number of drawn spaces, relative to the spaces in pdfium's text, on a page whose program
 draws all spaces."""
 _WIDE, _UNDRAWN = 0.2, 0.1
-"""White space as wide as a space, relative to the height of a line, and the maximum share of
-it in which such a program draws no space."""
+"""Minimum white space that counts as wide, relative to the height of a line, and maximum share of
+wide white space without a drawn space on such a page."""
 _UNDRAWN_SPACE = 0.35
-"""Minimum white space between words without a space, relative to the height of a line, on such a
-page, beside a letter whose box is as narrow as its ink."""
+"""Minimum white space between words on such a page, relative to the height of a line, if no space
+is drawn there and the box of a letter beside it is as narrow as its ink."""
 _RAISED, _SMALLER = 0.08, 0.85
 """Minimum height above the line, and maximum size, of a superscript digit."""
 _EXACT = 0.02
@@ -99,8 +99,8 @@ class LinesFromRight:
     ) -> None:
         """Read the positions.
 
-        ``first`` is the number of the first line, and ``bounds`` are the page's in pdfium's text.
-        ``text_areas`` returns the page's text objects and their areas.
+        ``first`` is the number of the first line, and ``bounds`` are the start and end of the page
+        in pdfium's text. ``text_areas`` returns the page's text objects and their areas.
         """
         self._first = first
         text = glyphs.pdfium_text
@@ -129,7 +129,7 @@ class LinesFromRight:
     def _same_height(
         self, lines: Sequence[PlacedLine], is_level: Sequence[bool], from_right: Sequence[bool]
     ) -> Iterator[range]:
-        """Yield the groups of successive lines at the same height that have such letters."""
+        """Yield groups of successive lines at the same height, with right-to-left letters."""
         start, has_letters = 0, False
         # the first exact height in a group; other lines may consist of raised vowel signs
         anchor: float | None = None

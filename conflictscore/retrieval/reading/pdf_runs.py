@@ -267,6 +267,7 @@ class Runs:
             if isnan(x):
                 x = xs[word] = self._glyphs.x(place)
             before_end = ends[word - 1]
+            # the right end of a word is requested only if the step from it is unusually wide
             if (
                 not 0 <= x - before_x <= limit * (before_end - before) + most / 2
                 and not 0 <= x - self._glyphs.right(before_end) <= most
@@ -314,6 +315,7 @@ class Runs:
             if first:
                 is_level = -SAME_LINE < (y - first.y) / first.size < SAME_LINE
                 step, start = x - pieces.xs[number - 1], pieces.starts[number - 1]
+                # a cell that reaches into the next one begins well before it
                 overlaps = is_level and step > GAP * first.size
                 is_apart = self._is_apart(pieces, number, first.size, overlaps=overlaps)
                 if not inside or own != first.owner or not is_level or is_apart:

@@ -146,7 +146,7 @@ class ManyCalls:
     def _answers(
         self, subjects: Sequence[_Subject], ask: Callable[[Sequence[_Subject]], Iterator[int]]
     ) -> bytearray:
-        """Return what pdfium writes about each subject: 16 bytes, or zeros if it knows nothing."""
+        """Return what pdfium writes about each subject: 16 bytes, or zeros if it has no answer."""
         answers = bytearray()
         for start in range(0, len(subjects), _AT_ONCE):
             part = subjects[start : start + _AT_ONCE]

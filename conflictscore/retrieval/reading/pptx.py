@@ -33,11 +33,10 @@ _WIDTH, _HEIGHT = 9_144_000, 6_858_000
 """Size of a slide, in English Metric Units (914,400 to the inch), if the file does not state it: 10
 by 7.5 inches."""
 _BAND = 10
-"""Shapes are read from left to right if their tops differ by less than a tenth of a slide's height,
-and by less than half of the topmost shape's height.
+"""Shapes form a row, which is read from left to right, if their tops differ by less than a tenth of
+the slide's height, and by less than half of the topmost shape's height.
 
-The condition on the topmost shape keeps lines apart that are separate shapes, one closely below
-another.
+The second condition keeps lines of text apart that are shapes of their own.
 """
 _ON_MASTER = {"ctrTitle": "title"} | dict.fromkeys(
     ("chart", "clipArt", "dgm", "media", "obj", "pic", "subTitle", "tbl"), "body"
@@ -73,7 +72,7 @@ class _Box(NamedTuple):
 class _Shape(NamedTuple):
     """A shape on a slide, its position, and the kind of its placeholder (empty if it has none).
 
-    A shape that is not placed has no position of its own, but that of the preceding shape.
+    A shape without a position of its own (not ``is_placed``) has that of the preceding shape.
     """
 
     element: Element
@@ -205,7 +204,7 @@ class _Slides:
         for shape in sorted(body, key=lambda shape: shape.box.top):
             if not bands or shape.box.top >= end:
                 bands.append([])
-                # one more, so that shapes without a height that have the same top share a band
+                # plus one, so that shapes with the same top and no height form a row
                 end = shape.box.top + min(shape.box.height // 2, self._height // _BAND) + 1
             bands[-1].append(shape)
         ordered = (sorted(band, key=lambda shape: shape.box.left) for band in bands)

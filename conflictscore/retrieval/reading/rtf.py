@@ -117,7 +117,7 @@ class _Walk:
             self._state = replace(self._state, is_new=True, is_optional=False)
         elif self._stack:
             ended, self._state = self._state, self._stack.pop()
-            outer = (self._state.part, self._state.part_of_both)  # such a part goes on
+            outer = (self._state.part, self._state.part_of_both)  # these go on after the group
             if ended.part not in outer and ended.part in self._parts:
                 self._parts[ended.part].close_line()
                 self._parts[ended.part].close_table()

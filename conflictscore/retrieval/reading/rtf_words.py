@@ -23,10 +23,11 @@ MOST_GROUPS = 1_000
 _NEAR = 20
 """Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
-# A table with more column edges than this is read as one without any; a hostile file may state any
-# number. Chosen by hand.
 _MOST_COLUMNS = 200
-# A nested table is read as words of the cell that contains it.
+"""Maximum number of column edges in a table, since a hostile file may state any number. If there are
+more, no edges are used. Chosen by hand."""
+# Words that stand for signs. A nested table is read as text of the cell that contains it, so its
+# cells and rows end with a space.
 SIGNS = {
     "tab": "\t", "line": "\n", "lbr": "\n",
     "emdash": "\u2014", "endash": "\u2013", "lquote": "\u2018",
@@ -58,7 +59,7 @@ PARTS = {
 }
 """Maps the first word of a group to the part of the document that the group contains.
 
-The other properties are not read, but the title among them is.
+Of the document's properties, only the title is read.
 """
 SWITCHES = {
     "v": "is_hidden", "strike": "is_struck", "striked": "is_struck", "deleted": "is_deleted",

@@ -43,5 +43,5 @@ def descend(parent: Element, name: str) -> Iterator[Element]:
 
 
 def chosen(element: Element) -> Element:
-    """Return the version for Word 2010 and later if an element has several, else the element."""
+    """Return an element's version for Word 2010 and later, or the element if it has no versions."""
     return next((form for form in element if name_of(form) == "Choice" and len(form)), element)

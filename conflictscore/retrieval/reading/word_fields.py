@@ -11,7 +11,7 @@ from conflictscore.retrieval.shaping.symbol_fonts import signs_of
 
 _DEEPEST = 20
 """Maximum depth of nested fields, and of nested parts of a formula; chosen by hand. Deeper fields
-are not examined, since each field around an element takes time for it."""
+are not examined, since the time grows with the number of fields around an element."""
 # Elements that show something.
 _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
 # Quantifiers are bounded, so that matching a hostile text takes linear time.

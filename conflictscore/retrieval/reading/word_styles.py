@@ -21,7 +21,7 @@ Chosen by hand."""
 _WHITE = frozenset(("ffffff", "fefefe", "fdfdfd", "fcfcfc"))
 # Values that Word writes for a background that is white or has no colour.
 _NO_FILL = frozenset(("auto", "ffffff", "", "none"))
-# Shading without a pattern, which would be drawn over the background in another colour.
+# Values for shading without a pattern. A pattern is drawn over the background in another colour.
 _NO_PATTERN = frozenset(("clear", "nil"))
 _HIGHLIGHTS = {
     "black": "000000", "blue": "0000ff", "cyan": "00ffff", "green": "00ff00",
@@ -141,7 +141,7 @@ class Styles:
 
 
 def _nearest(looks: list[Element], name: str) -> Element | None:
-    """Return the setting with a name from the nearest properties, which is the one that applies."""
+    """Return a setting from the nearest properties that have it; this is the one that applies."""
     return next((part for each in looks if (part := child(each, name)) is not None), None)
 
 

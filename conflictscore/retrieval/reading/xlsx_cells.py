@@ -190,5 +190,5 @@ def _is_fill(element: Element) -> bool:
 
 
 def _whole(text: str | None) -> int:
-    """Return the number of a style; 0, the default style, for anything but up to nine digits."""
+    """Return the number of a style; 0, the default, unless the text has one to nine digits."""
     return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else 0
