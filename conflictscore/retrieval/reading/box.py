@@ -163,7 +163,7 @@ class ReaderBox:
         # so that the child finds this package and its libraries where this process does
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
         try:
-            # -P: a module in the working folder replaces a library only if it does so in this process
+            # -P: a module in the working folder replaces a library only if it does so here too
             return subprocess.Popen(
                 [sys.executable, "-P", "-m", "conflictscore.retrieval.reading.box"],
                 stdin=subprocess.PIPE,

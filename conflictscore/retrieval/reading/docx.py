@@ -354,11 +354,11 @@ class _Walk:
     def _note_lines(self, dark_page: bool) -> list[str]:
         """Return a line for each note; notes to which other notes refer come last."""
         note_lines: list[str] = []
+        parts = {k: self._package.target(self._main, f"{k}s") for k in ("footnote", "endnote")}
         for kind, name in self._note_keys:  # the list grows if a note refers to another note
-            part = self._package.target(self._main, f"{kind}s") or ""
             note, number = self._note_texts.get((kind, name)), self._notes[kind, name]
-            text = " ".join(self._part_lines(part, note, dark_ground=dark_page)).strip()
-            if text:
+            lines = self._part_lines(parts[kind] or "", note, dark_ground=dark_page)
+            if text := " ".join(lines).strip():
                 note_lines.append(f"[{number}] {text}" if number else text)
         return note_lines
 

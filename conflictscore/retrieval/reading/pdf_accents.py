@@ -1,8 +1,8 @@
 """Joins letters with accents that a PDF draws on their own, as older fonts of TeX do.
 
 pdfium then returns the accent as a character beside the letter ("k¨onnen"), or elsewhere in the
-line ("fur Anw ¨ ¨alte"). Their positions decide whether an accent belongs to a letter. The limits in
-this module were chosen by hand.
+line ("fur Anw ¨ ¨alte"). Their positions decide whether an accent belongs to a letter. The limits
+in this module were chosen by hand.
 """
 
 import re

@@ -24,8 +24,8 @@ _NEAR = 20
 """Maximum distance, in twentieths of a point, between cell edges of the same column; chosen by
 hand."""
 _MOST_COLUMNS = 200
-"""Maximum number of column edges in a table, since a hostile file may state any number. If there are
-more, no edges are used. Chosen by hand."""
+"""Maximum number of column edges in a table. If there are more, none is used, since a hostile file
+may state any number. Chosen by hand."""
 # Words that stand for signs. A nested table is read as text of the cell that contains it, so its
 # cells and rows end with a space.
 SIGNS = {
