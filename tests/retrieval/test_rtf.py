@@ -88,6 +88,9 @@ def box(states: str) -> str:
         (f"{WHITE}open {{\\cf1 secret}}end", "open end"),
         (f"{WHITE}{{\\cf1\\highlight2 shown}} {{\\cf1\\chcbpat2 too}} {{\\cf2 blue}}", "shown too blue"),
         (f"{WHITE}\\pard\\cbpat2{{\\cf1 shown}}\\par", "shown"),
+        (f"{WHITE}\\viewbksp1{{\\*\\background{{\\shp x}}}}{{\\cf1 shown}}", "shown"),
+        (f"{WHITE}{{\\*\\background{{\\shp x}}}}open {{\\cf1 secret}}end", "open end"),
+        (f"{WHITE}\\viewbksp1 open {{\\cf1 secret}}end", "open end"),
         (f"{WHITE}\\trowd\\clcbpat2\\cellx1\\intbl{{\\cf1 shown}}\\cell\\row\\pard", "shown"),
     ],
 )  # fmt: skip

@@ -66,7 +66,7 @@ class _Walk:
         self._font_name = ""
         self._rows = {name: RtfRows(part) for name, part in self._parts.items()}
         self._colors = RtfColors()
-        self._has_page_ground = False
+        self._has_page_ground = self._shows_page_ground = False
 
     @property
     def rows(self) -> RtfRows:
@@ -188,15 +188,15 @@ class _Walk:
 
     def _is_seen(self) -> bool:
         state = self._state
-        if state.is_hidden or state.is_struck or state.is_deleted:
-            return False
-        return not (self._is_white() or self._is_blacked_out())
+        is_gone = state.is_hidden or state.is_struck or state.is_deleted
+        return not (is_gone or self._is_white() or self._is_blacked_out())
 
     def _is_white(self) -> bool:
-        """Return whether the text is white on white; headers and shapes may be dark."""
+        """Return whether the text is white on white; headers, shapes and the page may be dark."""
         state = self._state
         may_be_dark = state.ground or state.in_shape or state.part == "margins"
-        if not state.color or may_be_dark or state.is_filled or self._has_page_ground:
+        may_be_dark = may_be_dark or (self._has_page_ground and self._shows_page_ground)
+        if not state.color or may_be_dark or state.is_filled:
             return False
         return not self.rows.is_filled and min(self._colors.of(state.color)) >= _WHITE
 
@@ -282,16 +282,15 @@ class _Walk:
         state = self._state
         state.is_hidden = state.is_struck = state.is_deleted = False
         state.position, state.font = "", -1
-        state.color = state.ground = 0
-        state.is_painted = False
+        state.color, state.ground, state.is_painted = 0, 0, False
 
-    def raise_text(self, number: int | None) -> None:
-        """Begin a superscript."""
-        self._state.position = "" if number == 0 else "^"
+    def shift_text(self, mark: str, number: int | None) -> None:
+        """Begin a superscript (^) or subscript (_), or end it if the number is 0."""
+        self._state.position = "" if number == 0 else mark
 
-    def lower_text(self, number: int | None) -> None:
-        """Begin a subscript."""
-        self._state.position = "" if number == 0 else "_"
+    def show_page_ground(self, number: int | None) -> None:
+        """Record whether the background of pages is shown."""
+        self._shows_page_ground = number == 1
 
     def choose_font(self, number: int | None) -> None:
         """Use a font, or begin its definition."""
@@ -377,9 +376,10 @@ _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "trhdr": lambda walk, _: walk.rows.head(),
     "cell": lambda walk, _: walk.rows.end_cell(),
     "row": lambda walk, _: walk.rows.end_row(),
-    "super": _Walk.raise_text,
-    "sub": _Walk.lower_text,
-    "nosupersub": lambda walk, _: walk.raise_text(0),
+    "super": lambda walk, number: walk.shift_text("^", number),
+    "sub": lambda walk, number: walk.shift_text("_", number),
+    "nosupersub": lambda walk, _: walk.shift_text("", None),
+    "viewbksp": _Walk.show_page_ground,
     "f": _Walk.choose_font,
     "fcharset": _Walk.set_charset,
     "ansicpg": _Walk.set_codec,

@@ -45,7 +45,7 @@ SKIPPED = frozenset(
     )
 )  # fmt: skip
 STARRED = frozenset(
-    ("shppict", "shpinst", "annotation", "ud", "nesttableprops", "fldinst", "moMath")
+    ("shppict", "shpinst", "annotation", "ud", "nesttableprops", "fldinst", "moMath", "background")
 )
 """Destinations that are marked as optional but are read anyway, since they contain text or objects
 to count."""
