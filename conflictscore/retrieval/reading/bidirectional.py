@@ -64,6 +64,7 @@ def with_signs_after(text: str) -> str:
     """Return the characters of a sign in reading order: a letter before its signs."""
     letters = [character for character in text if not is_vowel_sign(character)]
     if len(letters) == 1:
+        # in Unicode's canonical order
         marks = sorted(filter(is_vowel_sign, text), key=unicodedata.combining)
         return "".join([*letters, *marks])
     # in the ligature of lam and alef, lam is first

@@ -160,6 +160,7 @@ def _table(block: list[SegmentLine], columns: Sequence[tuple[float, float]]) -> 
                 key=lambda place, middle=middle: abs(sum(columns[place]) / 2 - middle),  # type: ignore[misc]
             )
             within = _column(segment, columns)
+            # a segment over several columns is put in the column whose middle is nearest
             number = number if within is None else within
             cells[number] = f"{cells[number]} {segment.text}".strip()
         if from_right:

@@ -206,7 +206,7 @@ class Grid:
         walls: set[_Cell] = set()
         middles = [(top + bottom) / 2 for top, bottom in pairwise(self.rows)]
         for line in vertical:
-            column = _index(self.columns, _x(line)) - 1
+            column = _index(self.columns, _x(line)) - 1  # to the left of the line
             low, high = line.bottom - _NEAR, line.top + _NEAR
             walls.update(
                 [(row, column) for row, middle in enumerate(middles) if low <= middle <= high]
@@ -219,7 +219,7 @@ class Grid:
         middles = [(left + right) / 2 for left, right in pairwise(self.columns)]
         ascending_rows = self.rows[::-1]
         for line in horizontal:
-            row = len(self.rows) - 2 - _index(ascending_rows, _y(line))
+            row = len(self.rows) - 2 - _index(ascending_rows, _y(line))  # above the line
             low, high = line.left - _NEAR, line.right + _NEAR
             floors.update(
                 [(row, column) for column, middle in enumerate(middles) if low <= middle <= high]

@@ -104,10 +104,12 @@ class _OpenLine:
         if not is_raised:
             self._mark_letter()
         part = _Part(run, spaced=run.spaced)
+        # the first run may be the number of a footnote, and this run the text directly after it
         may_be_text = len(self.parts) == 1 and not (run.spaced or run.breaks)
         if may_be_text and _is_note(base, run):
             self.parts[0].mark, part.spaced = "^", True
         _separate(part, run.x - self.parts[-1].run.end, is_raised=is_raised)
+        # only the first of several raised runs gets the mark
         if is_raised and not self.ends_raised and _is_marked(run, base):
             part.mark = _mark(run, base)
         self.parts.append(part)
@@ -163,6 +165,7 @@ def _mark(run: TextRun, base: TextRun) -> str:
 
 
 def _is_below(base: TextRun, run: TextRun) -> bool:
+    """Whether a run begins a lower line, that is, not to the right of ``base``."""
     return run.x <= base.x + 1 and base.y - run.y > base.size / 2
 
 

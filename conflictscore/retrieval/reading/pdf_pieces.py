@@ -85,6 +85,7 @@ class PageGlyphs:
         count = self.count
         units = np.empty(count + 1, np.uint16)
         units_written = calls().text(self.handle, 0, count, pointer(units.ctypes.data))
+        # pdfium counts the null that it writes at the end
         text = str(units[: max(0, units_written - 1)].data, "utf-16-le", "replace")
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out

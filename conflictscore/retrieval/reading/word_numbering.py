@@ -16,7 +16,7 @@ from conflictscore.retrieval.reading.ooxml import (
 )
 from conflictscore.retrieval.shaping.counting import letters, ordinal, roman
 from conflictscore.retrieval.shaping.numerals import in_form
-from conflictscore.retrieval.shaping.symbol_fonts import is_symbol_font, signs_of
+from conflictscore.retrieval.shaping.symbol_fonts import signs_of
 
 # The place of a level's number in the text of a list: "%1.%2".
 _PLACE = re.compile(r"%([1-9])")
@@ -121,7 +121,7 @@ def _shown(levels: list[_Level], counts: list[int], level: int, own: _Level) -> 
 
 
 def _bullet(level: _Level) -> str:
-    sign = signs_of(level.font if is_symbol_font(level.font) else "", map(ord, level.text))
+    sign = signs_of(level.font, map(ord, level.text))
     # the characters that draw Word's usual bullets; "o" stands for an empty circle
     return "•" if sign in ("·", "∙", "●", "\ufffd", "▪", "o", "") else sign
 
