@@ -90,7 +90,7 @@ class _Ground(NamedTuple):
     """The context of a run (text with uniform formatting), such as its paragraph and background."""
 
     paragraph: Element | None = None
-    shaded: bool = False
+    shaded: bool = False  # Whether the background may be dark.
     boxes: list[str] = []  # noqa: RUF012 - a paragraph brings its own
     fields: WordFields = WordFields(set(), {})
     described: str = ""  # The author's alternative text for a picture.
@@ -237,6 +237,7 @@ class _Walk:
             if is_on(kind, "cellDel"):
                 continue
             width = max(1, number_of(kind, "gridSpan", default=1))
+            # without the value "restart", a merged cell continues the one above or before it
             down, along = child(kind, "vMerge"), child(kind, "hMerge")
             if along is not None and attribute(along, "val") != "restart" and cells:
                 cells[-1] = cells[-1]._replace(columns=cells[-1].columns + width)
@@ -392,7 +393,7 @@ _SIGNS: dict[str, Callable[[Element], str]] = {
     "br": lambda _: "\n",
     "cr": lambda _: "\n",
     "noBreakHyphen": lambda _: "-",
-    "softHyphen": lambda _: "",
+    "softHyphen": lambda _: "",  # shown only at the end of a line
     "ddList": selected_entry,
     "checkBox": check_box,
     "textpath": lambda element: element.get("string") or "",
