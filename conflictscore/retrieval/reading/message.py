@@ -237,6 +237,7 @@ def _plain(part: _Part, text: str) -> str:
         quotes = _QUOTES.match(line)
         depth = quotes.end() if quotes else 0
         words = line[depth:].removeprefix(" ")
+        # the line above a signature ends with a space, but is not joined to the signature
         is_signature = words == "-- "
         if depth == goes_on_at and not is_signature:
             shown[-1].append(words)

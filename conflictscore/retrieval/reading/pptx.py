@@ -220,6 +220,7 @@ def _shapes(slide: Element, places: dict[tuple[str, str], _Box]) -> Iterator[_Sh
     box = _Box(0, 0, 0, 0)
     for element in children(child(slide, "cSld", "spTree")):
         kind, index = _placeholder(element)
+        # the placeholder with the same number, or else of the same or the corresponding kind
         keys = ((kind, index), (kind, ""), (_ON_MASTER.get(kind, ""), ""))
         own = _box(element) or next(filter(None, map(places.get, keys)), None)
         box = own or box

@@ -328,7 +328,7 @@ def _json_objects(text: str, url: str, faults: _Faults) -> Iterator[tuple[str, d
             long_damaged += row_or_rows is _DAMAGED
         if row_or_rows is _DAMAGED:
             faults.add(f"{where}: not JSON; each line holds one JSON object")
-            place = line_end
+            place = line_end  # the rest of a damaged line is skipped
             continue
         for row in row_or_rows if isinstance(row_or_rows, list) else [row_or_rows]:
             number += 1

@@ -330,6 +330,7 @@ def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
     for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
         if len(row.cells) < 2 or row.is_title:
             continue
+        # if the first row with several cells contains values, the block has no header
         if not all(cell.is_name for cell in row.cells.values()) and row.number > frozen:
             break
         last = max(row.header_end, frozen)
