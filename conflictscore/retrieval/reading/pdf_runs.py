@@ -139,7 +139,7 @@ class Runs:
         breaks = [True] * len(starts)
         for first, after in pairwise(self._page_lines):
             if first < after:
-                breaks[first] = False
+                breaks[first] = False  # no break precedes the first line of a page
         ys = positions.ys[firsts]
         columns = (
             [text[start:end] for start, end in zip(starts, ends, strict=True)],
@@ -157,6 +157,7 @@ class Runs:
 
     def owners(self, page: int) -> set[int]:
         """Return the addresses of the objects that draw the text of a page."""
+        # only changes are collected, since successive pieces often have the same object
         owners = self._owners[slice(*self._page_pieces[page : page + 2])]
         return {*owners[:1].tolist(), *owners[1:][owners[1:] != owners[:-1]].tolist()}
 
@@ -233,7 +234,7 @@ class Runs:
         for number, ratio in enumerate(self._ratios[first:after], first):
             if not 0 <= ratio <= limit:
                 self._usual = usual
-                # the next piece is searched as well
+                # the next piece is searched as well, since the gap may lie before its first word
                 cuts += self._gaps(number, next_ends[number], size)
                 usual = self._usual
                 limit = _WIDER * usual
@@ -326,7 +327,7 @@ class Runs:
                     before = pieces.first + number - 1
                     cuts += self._gaps(before, pieces.ends[number], first.size)
             if not inside:
-                spaced = True
+                spaced = True  # the skipped text stands between two runs
             elif not first:
                 begin, place = number, pieces.starts[number]
                 # the sizes within a line that is only doubtful, not uneven, were not read
@@ -358,7 +359,7 @@ class Runs:
     def _divided(
         self, run: TextRun, start: int, end: int, cuts: Sequence[int], walls: Walls | None
     ) -> Iterator[TextRun]:
-        """Divide a text at the cuts; ``run`` is the first new run."""
+        """Divide a text at the cuts; ``run`` has the size and ends of the whole text."""
         _, size, x, last_right, y, owner, breaks, spaced, slope = run
         if walls and (own_walls := walls(y)):
             cuts = sorted({*cuts, *self._cuts_at_walls(own_walls, start, end)})
