@@ -165,7 +165,7 @@ def _mark(run: TextRun, base: TextRun) -> str:
 
 
 def _is_below(base: TextRun, run: TextRun) -> bool:
-    """Whether a run begins a lower line, that is, not to the right of ``base``."""
+    """Whether a run lies on a lower line, and begins no farther right than ``base``."""
     return run.x <= base.x + 1 and base.y - run.y > base.size / 2
 
 
