@@ -49,10 +49,17 @@ def test_names_are_found_however_they_are_written(data: bytes, layers: bool, fie
     assert (names.layers, names.fields) == (layers, fields)
 
 
+@pytest.mark.parametrize("name", [b"DecodeParms", b"Decode#50arms"])
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_a_list_of_differences_may_contain_fields(place: str) -> None:
-    predictor = b"/DecodeParms << /Predictor 12 /Columns 4 >>"
+def test_a_list_of_differences_may_contain_fields(place: str, name: bytes) -> None:
+    predictor = b"/" + name + b" << /Predictor 12 /Columns 4 >>"
     assert Names(listed(differences(FIELD), **{place: predictor})).fields
+
+
+def test_an_encrypted_file_may_contain_fields() -> None:
+    for name in (b"/Encrypt", b"/#45ncrypt"):
+        assert Names(listed(NOTHING) + b"trailer << " + name + b" 5 0 R >>").fields
+    assert not Names(listed(NOTHING) + b"trailer << >>").fields
 
 
 def test_parameters_of_another_object_leave_no_doubt() -> None:
