@@ -173,28 +173,28 @@ class PageObjects:
         return {*compress(self.texts, is_covered.tolist())}
 
     def _is_line(self, path: int, area: Area) -> bool:
-        """Whether a path is a thin line; records it, and the sides of an empty rectangle."""
+        """Whether a path is a thin line; records it, the sides of a frame, or another shape."""
         if len(self.vertical) + len(self.horizontal) > _MOST_LINES:
             return False
         left, bottom, right, top = area
         width, height = right - left, top - bottom
         if width <= _THIN and height >= _SHORTEST:
             self.vertical.append(area)
-        elif height <= _THIN and width >= _SHORTEST:
+            return True
+        if height <= _THIN and width >= _SHORTEST:
             self.horizontal.append(area)
-        elif min(width, height) >= _SHORTEST and self._is_frame(path):
+            return True
+        # a frame or another shape may also be filled, and cover text
+        if min(width, height) >= _SHORTEST and self._is_frame(path):
             self.vertical += [Area(x, bottom, x, top) for x in (left, right)]
             self.horizontal += [Area(left, y, right, y) for y in (bottom, top)]
-            return False  # it may also be filled, and cover text
         elif min(width, height) > _THIN and len(self.shapes) < _MOST_SHAPES:
             self.shapes.append(Shape(area, self._calls.count_points(path)))
-            return False
-        else:
-            return False
-        return True
+        return False
 
     def _is_frame(self, path: int) -> bool:
         """Whether a path is drawn as a line around a rectangle: four sides and a starting point."""
+        # pdfium writes how the path is filled, and whether it is drawn as a line
         is_drawn = self._calls.draw_mode(path, self._number_places[0], self._number_places[1])
         return bool(is_drawn and self._numbers[1] and self._calls.count_points(path) <= 5)
 
