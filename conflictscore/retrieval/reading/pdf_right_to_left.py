@@ -139,6 +139,7 @@ class LinesFromRight:
             y, is_exact = heights[number]
             near = heights[start][0] if anchor is None else anchor
             is_near = is_level[number] and abs(y - near) < size / 2
+            # lines without such letters form no group of their own
             if number and not (is_near and (has_letters or from_right[number])):
                 if has_letters:
                     yield range(start, number)

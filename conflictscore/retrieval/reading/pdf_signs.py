@@ -88,6 +88,7 @@ def widen(signs: Sequence[Sign], areas: Mapping[int, Box]) -> None:
     ``areas`` are the areas of some letters, by the objects that draw them. The usual width of the
     others comes from the same letters without signs.
     """
+    # the area of an object that draws several letters does not show their widths
     letters = Counter(sign.owner for sign in signs)
     unsure: list[Sign] = []
     for sign in signs:

@@ -64,6 +64,7 @@ def draw_the_same(first: int, second: int) -> bool:
 
 
 def _last_mark(text: int) -> int:
+    """Return the innermost marked content that an object belongs to; 0 if there is none."""
     count = calls().any_marks(ctypes.c_void_p(text))
     return calls().mark(text, count - 1) or 0 if count > 0 else 0
 
