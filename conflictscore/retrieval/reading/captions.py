@@ -6,7 +6,8 @@ from html import unescape
 
 from conflictscore.retrieval.reading.texts import RichText
 
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time. The bounds were chosen
+# by hand.
 _TIMES = re.compile(r"[ \t]{0,9}(?:\d{1,4}:)?\d{1,2}:\d{1,2}(?:[.,]\d{1,3})?[ \t]{0,9}-->")
 # The speaker of a WebVTT caption: "<v Mary>".
 _SPEAKER = re.compile(r"<v(?:\.[^<>\s]{0,99})?[ \t]([^<>\n]{1,200})>", re.IGNORECASE)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time. The bounds were chosen
+# by hand.
+
+# A span of code ends with as many backticks as it begins with.
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`)(?:[^`\n]|(?!\1(?!`))`){1,500}\1(?!`)")
 # Text that is struck out by two tildes, or by one. A tilde before "/" begins a path in the home
 # folder.

@@ -14,7 +14,8 @@ _DEEPEST = 20
 are not examined, since the time grows with the number of fields around an element."""
 # Elements that show something.
 _SHOWING = ("t", "sym", "tab", "br", "cr", "noBreakHyphen", "pic", "imagedata", "oMath")
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time. The bounds were chosen
+# by hand.
 _SYMBOL = re.compile(r"\s{0,99}SYMBOL\s{1,9}(0x[0-9a-f]{1,6}|\d{1,6})\b", re.IGNORECASE)
 # The font of a symbol: '\\f "Wingdings"'.
 _FONT = re.compile(r'\\f\s{0,9}(?:"([^"]{1,60})"|(\S{1,60}))', re.IGNORECASE)
