@@ -1,5 +1,8 @@
 """Electronic books are read chapter by chapter, each as a web page."""
 
+from io import BytesIO
+from zipfile import ZipFile
+
 import pytest
 
 from conflictscore.retrieval.pages.page import UnreadableError
@@ -40,6 +43,14 @@ def test_pictures_are_marked_and_missing_chapters_noted() -> None:
 
 def test_a_chapter_is_read_once() -> None:
     assert read(book("<p>1932</p>", spine="<itemref idref='c0'/>" * 9))[0] == "1932"
+
+
+def test_a_damaged_style_sheet_costs_no_chapter() -> None:
+    data = bytearray(book("<p>1932</p>", styles="p{color:red}"))
+    with ZipFile(BytesIO(data)) as file:
+        sheet = file.getinfo("OPS/a b.css")
+    data[sheet.header_offset + 30 + len(sheet.filename) + 3] ^= 0xFF
+    assert read(bytes(data))[0] == "1932"
 
 
 def test_scrambled_fonts_do_not_lock_a_book() -> None:

@@ -358,7 +358,7 @@ class _Walk:
             self._fonts[self._state.font] = name.strip(), self._font_codec
 
 
-_WHITE = 0xFC  # minimum of red, green and blue in colours that look white
+_WHITE = 0xFC  # minimum of red, green and blue in colours that look white; chosen by hand
 _COMMANDS: dict[str, Callable[[_Walk, int | None], None]] = {
     "u": _Walk.unicode,
     "uc": _Walk.set_skips,
