@@ -49,7 +49,7 @@ def with_text(content: Content, before: str, after: str) -> Content:
 
 
 class _Places:
-    """Maps positions in a text to positions in its changed version."""
+    """Maps positions in the old text to positions in the new text."""
 
     def __init__(self, before: str, after: str) -> None:
         old, new = _sentences(before), _sentences(after)
@@ -73,7 +73,7 @@ class _Places:
 
 
 def _sentences(text: str) -> list[str]:
-    """Split a text into sentences and the white space between them.
+    """Split text into sentences and the white space between them.
 
     The white space is separate, since it may belong to the block before or after it.
     """

@@ -298,8 +298,8 @@ def _attached(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
 def _is_answered_first(chat_question: ChatQuestion, parameters: Mapping[str, Any]) -> bool:
     """Return whether to call the model with the unchanged messages before any search.
 
-    The model is called first in four cases: it may call tools, it has called some, there is no
-    question to search for, or the caller passed the documents.
+    The model is called first if it may call tools or has called some. It is also called first if
+    there is no question to search for, or if the caller passed the documents.
     """
     by_tools = chat_question.since or "tools" in parameters
     unsearchable = chat_question.other_content or not chat_question.question

@@ -239,7 +239,7 @@ class _Tools:
 @asynccontextmanager
 async def _progress(call: Context[Any]) -> AsyncIterator[OnEvent]:
     """Report a run's steps, without any of its text, to a client that requested progress."""
-    # a step calls report in the thread of its own loop, which may not be this one if a model or a
+    # a step calls ``report`` in the thread of its own loop, which is a different one if a model or
     # retriever can only be called synchronously
     loop, reports, lock = asyncio.get_running_loop(), list[Any](), threading.Lock()
 

@@ -233,7 +233,7 @@ def _kinds_of_blocks(message: ToolMessage) -> set[str]:
         return {_kind_of(block) for block in message.content if isinstance(block, dict)}
     data = None
     if message.content.startswith("["):
-        with suppress(ValueError, RecursionError):  # a text in brackets need not be JSON
+        with suppress(ValueError, RecursionError):  # text in brackets need not be JSON
             data = json.loads(message.content)
     blocks = [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
     return {

@@ -172,8 +172,8 @@ def _place_of_question(messages: Sequence[BaseMessage], turn: Mapping[str, Any])
 def _restored(since: Sequence[BaseMessage], results: dict[str, Result]) -> list[BaseMessage]:
     """Return the messages since the question, with the original tool results.
 
-    Results that are no longer among the messages are put before them, after a message that calls
-    their tools, since a result without its call is invalid.
+    Results that are no longer among the messages are put before them. They follow a message that
+    calls their tools, since a result without its call is invalid.
     """
     there = {each.tool_call_id for each in since if isinstance(each, ToolMessage)}
     missing = [result for call_id, result in results.items() if call_id not in there]

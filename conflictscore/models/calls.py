@@ -109,8 +109,8 @@ async def dispatch(
 def _is_let_rest(trouble: TransientError, attempt: int, limit: ConcurrencyLimit) -> bool:
     """Return whether a failed call makes all calls to its provider wait as well.
 
-    These calls wait in three cases: the refusal says when to try again, one call has been refused
-    repeatedly, or only one call at a time is allowed.
+    All calls wait if the refusal says when to try again, if one call has been refused repeatedly,
+    or if only one call at a time is allowed.
     """
     if trouble.kind != "refused":
         return False

@@ -18,10 +18,9 @@ from conflictscore.models.prompt_turns import ABOUT_TURNS
 from conflictscore.models.provider_faults import ProviderFault, fault_of, is_unmade
 
 JsonForm = Literal["json_schema", "json_object", "tool", "prompt"]
-"""How a JSON object is requested: with a schema that the server enforces, in JSON mode, as the
-arguments of a tool call, or only in the prompt. The first way leaves a model the least room for
-errors, and each later way needs less support from the server. So after a refusal, a later way is
-tried."""
+"""How a JSON object is requested: with a schema that the server enforces, in JSON mode, as a tool
+call's arguments, or only in the prompt. The first way leaves a model the least room for errors.
+Each later way needs less support from the server, so a later way is tried after a refusal."""
 _FORMS: tuple[JsonForm, ...] = get_args(JsonForm)
 
 _REFUSED = frozenset({400, 422})
@@ -234,6 +233,7 @@ class Capabilities:
     def other_style(self, request: SentRequest, error: Exception) -> RequestStyle | None:
         """Return a different style for a refused request, or None if no other style would help."""
         fault = fault_of(error)
+        # output that the server could not parse is an unreadable reply, not a refusal
         if fault is None or fault.status is None or is_unmade(fault):
             return None
         words = f"{getattr(error, 'param', None) or ''} {fault.words}"

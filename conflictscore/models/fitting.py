@@ -52,7 +52,7 @@ class Excerpt(Protocol):
 
 
 Choose = Callable[[str, int], Excerpt | None]
-"""Chooses parts of a text that fit into a number of tokens; None if nothing fits."""
+"""Chooses parts of text that fit into a number of tokens; returns None if nothing fits."""
 
 
 @dataclass(frozen=True)

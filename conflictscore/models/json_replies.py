@@ -128,7 +128,7 @@ def json_reply(
     The object may be in the text or in the arguments of a tool call. Surrounding words and other
     JSON are ignored. Broken JSON is repaired on two conditions: only one reading is possible, and
     the repaired object has every field of the text exactly once. Examples are missing commas or
-    quotes, trailing commas, comments, single or typographic quotes, and raw line breaks. A text
+    quotes, trailing commas, comments, single or typographic quotes, and raw line breaks. Text
     without JSON is read only if all of it is YAML or consists of tags. A bare list of objects is
     read as the field ``list_field``. ``aliases`` maps other names to the names of the needed
     fields.
@@ -143,7 +143,7 @@ def json_reply(
         return json_object
     if len(arguments) > 1:
         raise ValueError(f"it made {len(arguments)} tool calls instead of one")
-    # the arguments of a single call are repaired like a text if they are not JSON
+    # if the arguments of a single call are not JSON, they are repaired like text
     text = arguments[0] if contents == [None] else reply_text(message)
     # in a tagged verdict, the element <reasoning> would look like a block of reasoning
     has_tags = not isinstance(message.content, str) or "</" in message.content
@@ -205,7 +205,7 @@ def _object_in(text: str, form: _Form) -> dict[str, Any]:
 def _one_of(
     parts: Iterable[str], parse: Callable[[str], Any], text: str, form: _Form
 ) -> dict[str, Any] | None:
-    """Return the only object in a text; raise ValueError if its fields also occur elsewhere."""
+    """Return the only object in the parts; raise ValueError if its fields also occur elsewhere."""
     objects: list[dict[str, Any]] = []
     fields_in_parts = Counter[str]()
     for part in parts:
@@ -241,7 +241,7 @@ def _mended(body: str) -> Any:
 
 
 def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
-    """Return how often each word occurs in a text as a field name, or only as a quoted name."""
+    """Return how often each word occurs as a field name; if ``quoted_only``, in quotation marks."""
     return Counter(
         match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
     )

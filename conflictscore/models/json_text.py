@@ -1,4 +1,4 @@
-"""Finds and parses the JSON in a text.
+"""Finds and parses JSON in text.
 
 Limits without a stated reason were chosen by hand.
 """
@@ -26,7 +26,7 @@ _JSON_MARK = re.compile(r'["\\{}\[\]]')
 
 
 def loads(text: str) -> Any:
-    """Return a text's JSON value, or None if it is not JSON. Strings may have raw line breaks."""
+    """Return the value of JSON, or None if the text is not JSON. Strings may have line breaks."""
     try:
         return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError):
@@ -34,7 +34,7 @@ def loads(text: str) -> Any:
 
 
 def repaired(text: str) -> Any:
-    """Return the value that json-repair reads; None for a text that is too long or too broken.
+    """Return the value that json-repair reads; None if the text is too long or too broken.
 
     The caller must compare the value with the text, since json-repair guesses what is missing.
     """
@@ -59,9 +59,9 @@ def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def bracketed(text: str) -> Iterator[str]:
-    """Yield the parts of a text that are in brackets, each with its outermost brackets.
+    """Yield the bracketed parts of text, each with its outermost brackets.
 
-    An unclosed bracket in prose would hide everything after it, so a few such brackets are skipped.
+    An unclosed bracket in prose would hide everything after it, so a few of these are skipped.
     """
     start = 0
     for _ in range(_RESTARTS):

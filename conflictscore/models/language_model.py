@@ -1,8 +1,8 @@
 """The interface through which nodes and labelers ask a model for text, JSON or a letter.
 
-Every call to a model goes through this module. The module schedules calls, counts usage, turns each
-error into one clear line, caches the replies of deterministic models, and asks again if a reply is
-unreadable.
+Every call to a model goes through this module. It schedules calls, counts usage, and turns each
+error into one clear line. It also caches the replies of deterministic models, and asks again if a
+reply is unreadable.
 """
 
 import json

@@ -34,9 +34,9 @@ _DECLARATION = re.compile(r"<\?xml[^<>]{0,100}\?>")
 
 
 def yaml_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
-    """Return the fields of a text that is a YAML mapping with one of these names; else None.
+    """Return the fields of a YAML mapping that has one of these names; None for other text.
 
-    A text with a comment, an anchor or a repeated field is refused, since parts of it would be lost
+    YAML with a comment, an anchor or a repeated field is refused, since parts of it would be lost
     or read twice.
     """
     bare = _BOLD_NAME.sub(r"\g<before>\g<name>:", unfenced(text))
@@ -74,7 +74,7 @@ def _plain(node: Any, seen: set[int]) -> Any:
 
 
 def tagged_fields(text: str, names: AbstractSet[str]) -> dict[str, Any] | None:
-    """Return the elements of a text that consists of tags and has one of these names; else None.
+    """Return the elements of text that consists of tags and has one of these names; else None.
 
     ``<answer>SUPPORTS</answer>`` is the field ``answer``. An element is a list if all the elements
     in it have the same name, and an object if their names differ. Text next to an element,
@@ -98,7 +98,7 @@ _Element = tuple[str, Any]
 
 
 def _elements(text: str) -> list[_Element]:
-    """Return the outermost elements of a text; raise ValueError for anything else in it."""
+    """Return the outermost elements of text; raise ValueError for anything else in it."""
     open_names: list[str] = []
     inside: list[list[_Element]] = [[]]
     text_start = 0
@@ -134,7 +134,7 @@ def _object_of(elements: list[_Element]) -> dict[str, Any]:
 
 
 def _has_name(text: str, names: AbstractSet[str], after: str, *, before: str = "") -> bool:
-    """Return whether a text may have a field with one of the names; this saves parsing prose."""
+    """Return whether text may have a field with one of the names; this saves parsing prose."""
     # ``loads`` replaces the spaces in a name by underscores
     pattern = rf"{before}\b(?:{'|'.join(map(re.escape, sorted(names)))}){after}"
     return re.search(pattern.replace("_", "[_ ]"), text, re.IGNORECASE | re.MULTILINE) is not None

@@ -87,7 +87,7 @@ such as finalScore.
 _LEAST_DIGITS = 3
 """Minimum digits of a number joined to "final"; with fewer, as in "final2", it is probably a
 name."""
-# Signs that a text is about code, where a tag may be an example.
+# Signs that text is about code, where a tag may be an example.
 _ABOUT_CODE = re.compile(r"`|\b(?:API|camelCase|function|identifier|parameter|variable)s?\b")
 _IDENTIFIER = re.compile(r"\b[a-z]{2,40}[A-Z]")
 """The start of an identifier in camel case."""
@@ -158,7 +158,7 @@ def reply_text(message: BaseMessage, prompt: str = "") -> str:
 
 
 def without_reasoning(text: str, prompt: str = "") -> str:
-    """Return a text without reasoning blocks and chat-template tokens that a server left in it.
+    """Return a reply's text without reasoning blocks and chat-template tokens left by a server.
 
     A block starts with a tag such as ``<think>`` at the start of a line and ends with a closing
     tag. Everything before an unmatched closing tag is reasoning too, since some chat templates put
@@ -196,6 +196,7 @@ def _after_bare_header(text: str, prompt: str) -> str:
     headers = [*pattern.finditer(bare)]
     if headers:
         return bare[headers[-1].end() :].lstrip()
+    # other forms, such as "Analysis:", may also begin an ordinary reply
     if _CUT_HARMONY.match(bare):
         raise ValueError(INTERRUPTED_REASONING)
     return text
@@ -227,7 +228,7 @@ def _is_about_code(text: str) -> bool:
 
 
 def _without_blocks(text: str) -> str:
-    """Return a text without its blocks of reasoning; raise ValueError if a block is left open.
+    """Return text without its blocks of reasoning; raise ValueError if a block is left open.
 
     Some chat templates put the opening tag into the prompt, so an unmatched closing tag also ends a
     block. A closing tag in quotation marks is just text, and does not close a block.
@@ -285,13 +286,13 @@ def _without_tokens(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """Return a text without tags that enclose all of it, such as ``<answer>…</answer>``."""
+    """Return text without tags that enclose all of it, such as ``<answer>…</answer>``."""
     match = _WRAPPER.fullmatch(text.strip())
     return match["inside"].strip() if match else text
 
 
 def unfenced(text: str) -> str:
-    """Return a text without a byte-order mark and without a code fence around all of it."""
+    """Return text without a byte-order mark, and without a code fence around all of it."""
     bare = text.lstrip("\ufeff").strip()
     first, _, rest = bare.partition("\n")
     for fence in ("```", "~~~"):

@@ -47,8 +47,8 @@ class TransientError(NamedTuple):
     """A temporary failure of a provider."""
 
     kind: Literal["refused", "late", "failed"]
-    """``refused``: too many calls at the moment; ``late``: no answer in time; ``failed``: any other
-    failure."""
+    """``refused`` means too many calls at the moment, and ``late`` no answer in time; ``failed`` is
+    any other failure."""
     again: bool
     """Whether the provider permits a retry."""
     after: float | None = None
@@ -59,8 +59,8 @@ def transient_error(error: Exception) -> TransientError | None:
     """Return the temporary failure that a client's exception reports; None for a permanent one.
 
     A permanent failure would happen again with the same request. Examples are a refused key, an
-    unknown model, a bad request, an account without credit, a certificate that is not accepted, and
-    a body that is not a completion.
+    unknown model, a bad request, an account without credit, a certificate that is not accepted, or
+    a reply that is not a completion.
     """
     if isinstance(tls_fault(error), ssl.SSLCertVerificationError):
         return None

@@ -66,10 +66,10 @@ def open_model(
             ``langchain`` and the provider's package. ``local`` is the embedded model,
             ``local:NAME`` a model from ``conflictscore model list``, and
             ``local:/path/to/any.gguf`` your own file. The embedded model is downloaded on first
-            use. Options after a question mark override what is known about the model:
-            ``temperature=none`` or a number, ``json=`` one of ``json_schema``, ``json_object``,
-            ``tool`` and ``prompt``, ``length=max_tokens`` or ``max_completion_tokens``, and
-            ``reasoning=yes`` or ``no``.
+            use. Options after a question mark override what is known about the model. They are
+            ``temperature=`` (a number or ``none``), ``json=`` (``json_schema``, ``json_object``,
+            ``tool`` or ``prompt``), ``length=`` (``max_tokens`` or ``max_completion_tokens``) and
+            ``reasoning=`` (``yes`` or ``no``).
         base_url: An OpenAI-compatible endpoint, usually ending in ``/v1``; its key is
             ``OPENAI_API_KEY``.
         context_window: Tokens in prompt and reply together; by default the model's own window, or
@@ -98,6 +98,7 @@ def open_model(
             )
         model = _open_local(name, context_window)
     elif provider == "openai" or not name or url:
+        # at an endpoint's address, a colon is part of the model's name, as in llama3:8b
         name = name if provider == "openai" else qualified_name
         if not name.strip():
             raise ConfigurationError(_unknown(qualified_name))
@@ -265,7 +266,7 @@ def _endpoint_key(name: str, base_url: str | None) -> str:
 
 
 def _is_http_address(text: str) -> bool:
-    """Return whether a text is an http(s) address with a host; a port, if given, must be valid."""
+    """Return whether a string is an http(s) address with a host; a port must be valid."""
     try:
         # both the client and this package parse the address, and each rejects different errors
         host, scheme = urlsplit(text).hostname, httpx2.URL(text).scheme

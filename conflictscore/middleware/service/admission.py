@@ -31,7 +31,7 @@ class Access:
     """Authenticates callers by key; without keys, only callers on this machine are accepted.
 
     A web page can make a browser call a service on the same machine under another host name (DNS
-    rebinding), and a proxy on the machine may forward requests from elsewhere. So without keys, a
+    rebinding). A proxy on the machine may forward requests from elsewhere. So without keys, a
     request must name this machine as its host. It must not come from another machine or its page,
     and must not have passed through a proxy.
     """

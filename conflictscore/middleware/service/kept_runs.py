@@ -169,7 +169,7 @@ class KeptRuns:
 
         If neither a database nor a file is set, runs are kept in memory. A run larger than
         ``most_bytes`` is not stored. If a run has been in progress for more than ``lasts`` seconds,
-        other processes consider it abandoned; the default is far above the time limit of a request.
+        other processes consider it abandoned. The default is far above a request's time limit.
         If a run's process has died, the record that ``unfinished`` returns is stored in place of
         the run.
         """
