@@ -3,7 +3,7 @@
 Endpoints differ in how they produce JSON, in the parameter that limits a reply, and in the other
 parameters that they accept. A request style combines these choices. A request refused because of
 such a choice is sent again in a different style. All later calls of the process use the style that
-succeeded.
+succeeded. Limits without a stated reason were chosen by hand.
 """
 
 import asyncio

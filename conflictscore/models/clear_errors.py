@@ -1,4 +1,7 @@
-"""Turns a client's exception into one clear line that says what to do next, without secrets."""
+"""Turns a client's exception into one clear line that says what to do next, without secrets.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 import ssl

@@ -1,4 +1,7 @@
-"""Reads the list of strings in a reply that is JSON instead of the requested lines."""
+"""Reads the list of strings in a reply that is JSON instead of the requested lines.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import json
 import re

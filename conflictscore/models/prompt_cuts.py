@@ -1,4 +1,7 @@
-"""Detects whether a server cut the prompt, as some do silently if their context is too short."""
+"""Detects whether a server cut the prompt, as some do silently if their context is too short.
+
+The limits were chosen by hand, for the reasons given with them.
+"""
 
 from collections.abc import Sequence
 

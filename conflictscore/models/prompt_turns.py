@@ -1,4 +1,7 @@
-"""Rewrites conversations for chat templates that accept only alternating turns."""
+"""Rewrites conversations for chat templates that accept only alternating turns.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import re
 from collections.abc import Sequence

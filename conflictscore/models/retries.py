@@ -1,4 +1,7 @@
-"""Decides which provider failures to retry, and how long to wait before each retry."""
+"""Decides which provider failures to retry, and how long to wait before each retry.
+
+Limits without a stated reason were chosen by hand.
+"""
 
 import math
 import random

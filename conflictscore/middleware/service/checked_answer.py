@@ -108,6 +108,7 @@ class CheckedAnswer:
             return await self._unchecked("search", reason)
         self._loop = LoopRun(request.asked.start(self._spoken()), self._run_context())
         failure = await self._loop.go()
+        # the upstream may have answered only within the loop, in a form that cannot be checked
         if self._draft is not None and (gap := self._out_of_form(self._draft)):
             text = text_of(self._draft)
             return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
@@ -115,7 +116,8 @@ class CheckedAnswer:
             return self._finished(*self._settled())
         stage, reason, error = failure
         if error is not None and stage in ("search", "answer") and upstream_fault(error):
-            # the upstream cannot answer, so the unchanged request would fail too
+            # The upstream cannot answer, so the unchanged request would fail too. Before a search,
+            # it may have been asked to rewrite the question.
             service.failed("upstream", self._record, error)
             raise refusal_of(error, service.context.generator) from error
         return await self._unchecked(stage, reason)
@@ -212,6 +214,7 @@ class CheckedAnswer:
             raise RefusedError(
                 503, f"the answer could not be checked: {reason}", code="not_checked"
             )
+        # if a check is required, ``_finished`` refuses the answer
         if settings.require or settings.on_failure == "pass_through":
             return self._finished(RunStatus.PASSED_THROUGH, text, gap, answer=text)
         # a failure in a later step leaves the scores of the first answer

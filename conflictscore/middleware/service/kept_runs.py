@@ -77,12 +77,15 @@ _LISTED_IN_PLACE = " (id) DO UPDATE SET " + ", ".join(
         "searched",
     )
 )
+# Deletes the least recently used runs beyond either limit. The inner condition avoids sorting all
+# runs if none is beyond a limit.
 _MAKE_ROOM = (
     "DELETE FROM runs WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER latest AS place,"
     " sum(size) OVER latest AS bytes FROM runs"
     " WHERE (SELECT count(*) > $1 OR sum(size) > $2 FROM runs)"
     " WINDOW latest AS (ORDER BY used DESC, id DESC)) AS kept WHERE place > $1 OR bytes > $2)"
 )
+# Deletes list entries of deleted runs. The counts show cheaply whether there are any.
 _TIDY = (
     "DELETE FROM run_lines WHERE (SELECT count(*) FROM run_lines) > (SELECT count(*) FROM runs)"
     " AND id NOT IN (SELECT id FROM runs)"

@@ -40,6 +40,7 @@ _PROMPT_CACHE_MIB = 512
 # A short limit, since the model is loaded by then, so a working server answers at once.
 _REPLY_TIMEOUT_S = 60.0
 _REASON_CHARS = 300  # maximum characters of llama.cpp's reason that are shown
+# A line of llama.cpp's log that reports an error: a time, the level "E" and the message.
 _LOGGED_ERROR = re.compile(r"^\S+ E (.*)$", re.MULTILINE)
 
 
@@ -168,6 +169,7 @@ class LocalServer:
                 f" {install_hint('local')}"
             )
         log.seek(0)
+        # the reason is the last part of the message, after the names of llama.cpp's functions
         log_match = _LOGGED_ERROR.search(log.read().decode("utf-8", "replace"))
         reason = (
             log_match[1].rpartition(": ")[2] if log_match else "the process ended without a message"
