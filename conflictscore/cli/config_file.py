@@ -195,6 +195,7 @@ def _check(path: Path, table: Mapping[str, Any], command: click.Command, at: str
 
 
 def _value(path: Path, key: str, setting: Any, option: click.Option, ctx: click.Context) -> Any:
+    """Return a setting as text for click; refuse it here, where the error can name the file."""
     texts = _texts(setting)
     takes_several = option.multiple or option.nargs != 1
     if isinstance(setting, list) and not takes_several:

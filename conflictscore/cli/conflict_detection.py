@@ -170,6 +170,7 @@ def _check_outputs(out: Path | None, picture: Path | None) -> None:
 def _chosen_groups(
     sources: tuple[str, ...], sample: int | None, seed: int, *, paper_counts: bool
 ) -> list["ClaimGroup"]:
+    """Read the claims of all sources, and draw the sample that the options ask for."""
     from conflictscore.benchmarks.conflict_detection.data import as_published, balanced, read_data
 
     groups = read_data(sources, seed=seed)

@@ -99,6 +99,7 @@ Users set such settings with ``--set`` or a settings file.
 
 
 def _setting(name: str) -> Any:
+    """Return the option for a setting, built from the setting's declaration."""
     text, default = Settings.help(name), Settings.default(name)
     choices, kind = Settings.choices(name), Settings.kind(name)
     if name == "labeler":
@@ -137,6 +138,7 @@ def settings_in(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type, text: str) -> Any:
+    """Return the value of a ``--set`` argument, which is text, in the setting's type."""
     if text.casefold() == "none":
         return None
     if kind is tuple:

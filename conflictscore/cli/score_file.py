@@ -162,6 +162,7 @@ def score_file(
 
 
 def _columns(mapping: str | None) -> "Columns":
+    """Read the argument of ``--columns``."""
     from conflictscore.scoring_files.columns import Columns
 
     pairs = [part.partition("=") for part in mapping.split(",")] if mapping else []

@@ -99,7 +99,7 @@ class ConflictScoreMiddleware(AgentMiddleware[ConflictState, Any, Any]):
             ``{"decisions": [{"type": "approve"}]}``.
         require: How much of an answer must be checked: ``"fully"``, or at least ``"partly"``. Other
             answers are refused, including answers whose check failed. Answers that state nothing,
-            such as greetings, and answers that a person approved or edited are always returned.
+            such as greetings, and answers on which a person has decided are always returned.
         refusal: Text to return in place of a refused answer; by default an ``UncheckedAnswerError``
             is raised.
         on_failure: What to do if a search or check fails. ``pass_through`` keeps the answer, with a

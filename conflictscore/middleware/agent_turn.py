@@ -244,6 +244,7 @@ class AgentTurn:
         return _Said(first.message.model_copy(update=update), first.response)
 
     def _request(self, state: RagState, request: RevisionRequest) -> tuple[str, Sequence[str]]:
+        """Return the request for a new answer, with the documents if the model lacks them."""
         if self._documents:  # the model has already seen the documents and the question
             state = {**state, "question": self._asked.question}
             return reconsider_prompt(state, request, self._context.prompts), ()
@@ -283,6 +284,7 @@ class AgentTurn:
         return self._left(f"its check failed: {reason}", cause=error)
 
     def _finished(self, run: Run) -> Response:
+        """Return the checked answer, a proposal that awaits a decision, or the refusal."""
         first = self._answers[0]
         ending = early_ending(first.message)
         system = self._called.system_message

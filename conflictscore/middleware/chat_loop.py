@@ -186,6 +186,7 @@ class ChatLoop:
     def _unscored(
         self, reply: AIMessage, gap: Gap, question: str, cause: BaseException | None = None
     ) -> AIMessage:
+        """Return a reply unchanged, with a verdict that names the gap; refuse it if required."""
         run_id = self.context.run_id or uuid4().hex
         run = Run(question=question, asked=question, run_id=run_id)
         run = run.unchecked(str(reply.text), gap.note, gap.kind)
@@ -316,6 +317,10 @@ def in_words(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corrected(run: Run, draft: AIMessage, before: UsageMetadata | None, *, name: str) -> AIMessage:
+    """Return the draft's message with the run's answer, and the tokens of all calls.
+
+    ``before`` are the tokens of a draft that was written before the run; the run lacks them.
+    """
     metadata = {"model_name": name, "conflictscore": {**run.summary("asked"), **run.verdict()}}
     usage = _usage(run.usage)
     update: dict[str, Any] = {

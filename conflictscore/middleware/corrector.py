@@ -205,6 +205,7 @@ def _all_required(runs: list[Run], require: Require | None) -> list[Run]:
 
 
 def _starts(rows: Iterable[Mapping[str, Any]], concurrency: int) -> list[RagInput | Run]:
+    """Return the loop's input for each row; for an empty answer, the unchecked run."""
     if concurrency < 1:
         raise InputError(f"concurrency is {concurrency}; it must be at least 1")
     starts: list[RagInput | Run] = []

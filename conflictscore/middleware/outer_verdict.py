@@ -67,6 +67,7 @@ def carry_verdict(state: Any) -> dict[str, Any]:
 
 
 def _verdict_on(last: BaseMessage, answers: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the verdict on the answer that the last message repeats, or a verdict of its own."""
     text = _in_one_line(last)
     for answer in reversed(answers):
         if _in_one_line(answer) == text:

@@ -192,6 +192,11 @@ class StyledRequests:
     def _prepared(
         self, form: RequestForm, chat: BaseChatModel, style: RequestStyle
     ) -> _PreparedRequest:
+        """Return the runnable and the parameters for a request in a style.
+
+        JSON is requested in three ways: by OpenAI's parameters, by LangChain's structured output
+        for other clients, or in the prompt if a client has neither.
+        """
         parameters = {k: v for k, v in form.parameters.items() if k not in style.dropped}
         # a limit among the caller's parameters takes precedence
         parameters = {"max_tokens": self._tokens(form, style)} | parameters

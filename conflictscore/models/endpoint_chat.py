@@ -53,8 +53,8 @@ class EndpointChat(ChatOpenAI):
             http_async_client=http.asynchronous,
             http_socket_options=(),  # Otherwise LangChain warns, wrongly, that no proxy is used.
             max_retries=0,  # LanguageModel retries by its own rules.
-            stream_usage=True,
-            use_responses_api=False,
+            stream_usage=True,  # Otherwise a stream reports no tokens.
+            use_responses_api=False,  # Few compatible endpoints offer it.
         )
         chat._proxy = http.proxy
         if http.over_aiohttp is not None:
@@ -125,6 +125,7 @@ class EndpointChat(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        """Post the request as plain JSON, or call LangChain's method if it has features to add."""
         if self._loop_clients is None or self.include_response_headers:
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         body = self._get_request_payload(messages, stop=stop, **kwargs)

@@ -158,6 +158,10 @@ def _share_out(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def _cut(document: Document, tokens: int, model: LanguageModel, prompts: PromptSet) -> _Part:
+    """Return the beginning of a document that fits with its notice; try shorter ones until it does.
+
+    The escaped text and the notice have more tokens than the shown characters alone.
+    """
     text, total = document.text, len(document.text)
     shown_chars = total
     while shown_chars:

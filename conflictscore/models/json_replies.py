@@ -79,6 +79,7 @@ class _Form(NamedTuple):
             yield from self._within_object(json_value, depth)
 
     def _within_list(self, elements: list[Any], depth: int) -> list[dict[str, Any]]:
+        """Return the objects in a list; if there are none, the list itself may be the object."""
         objects = [
             json_object for element in elements for json_object in self.within(element, depth - 1)
         ]
@@ -188,6 +189,7 @@ def _texts(functions: Iterable[Any]) -> list[str]:
 
 
 def _object_in(text: str, form: _Form) -> dict[str, Any]:
+    """Return the object in a reply's text: as plain JSON, then as damaged JSON, tags or YAML."""
     text = text.translate(UNSEEN)
     whole = loads(text) if text.lstrip()[:1] in {*BRACKETS, '"'} else None
     if whole is not None and (json_object := form.sole(form.within(whole))):

@@ -89,6 +89,7 @@ class ConcurrencyLimit:
             self._resumes_at = max(self._resumes_at, time.monotonic() + seconds)
 
     async def _acquire(self, caller: Hashable) -> None:
+        """Take a free slot, or wait in the caller's line; nobody overtakes calls that wait."""
         loop = asyncio.get_running_loop()
         with self._lock:
             if not self._waiting and self._held < self.allowed:
@@ -103,6 +104,7 @@ class ConcurrencyLimit:
             raise
 
     def _withdraw(self, caller: Hashable, waiter: _Waiter) -> None:
+        """Remove a cancelled call from its line, or pass on the slot that it was just given."""
         with self._lock:
             line = self._waiting.get(caller, deque())
             if waiter.has_place:
@@ -113,6 +115,7 @@ class ConcurrencyLimit:
                     del self._waiting[caller]
 
     def _release(self) -> None:
+        """Free a slot, and give free slots to callers in turn; a served caller moves to the end."""
         with self._lock:
             self._held -= 1
             while self._waiting and self._held < self.allowed:

@@ -187,6 +187,7 @@ def _error_field_of(body: Mapping[str, Any]) -> Any:
 
 
 def _fault(error: BaseException) -> ProviderFault | None:
+    """Return the fault in the exception itself; None if it has neither a status nor a body."""
     response = getattr(error, "response", None)
     # the ``code`` of aiohttp's errors is deprecated
     code_name = "status" if isinstance(error, aiohttp.ClientResponseError) else "code"

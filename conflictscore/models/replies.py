@@ -275,6 +275,7 @@ def _name_of(tag: re.Match[str]) -> tuple[str, bool]:
 
 
 def _without_tokens(text: str) -> str:
+    """Return text without chat-template tokens at its beginning and its end."""
     if match := _STARTS.match(text):
         text = text[match.end() :]
     for _ in range(_MOST_ENDS):
@@ -326,6 +327,11 @@ def labelled_lines(reply: str, names: Collection[str]) -> dict[str, str]:
 
 
 def _last_channel(text: str) -> str:
+    """Return the text of the last Harmony channel that is not reasoning.
+
+    Raises:
+        ValueError: All channels are reasoning.
+    """
     channels = [
         match for match in _HARMONY.finditer(text) if "analysis" not in match["channel"].lower()
     ]

@@ -164,6 +164,11 @@ class CheckedAnswer:
     async def _from_upstream(
         self, body: Mapping[str, Any] | None = None
     ) -> tuple[Completion, Gap | None]:
+        """Send a request to the upstream (default: the caller's), and store its reply.
+
+        Returns:
+            The reply, with a forced tool call as text, and why it cannot be checked, if so.
+        """
         try:
             ask = partial(self._service.upstream.complete, body or self._request.body)
             self._draft = draft = await on_home_loop(ask)
@@ -188,6 +193,7 @@ class CheckedAnswer:
         return Gap(kind=GapKind.NOT_CHECKABLE, note=note)
 
     async def _out_of_time(self) -> Completion:
+        """Send the first answer as unchecked; HTTP 504 if there is none, or it would be refused."""
         settings = self._service.settings
         limit = f"the request timed out after {settings.timeout:g} s"
         # if an unchecked answer would be refused with HTTP 503, a timeout gets HTTP 504

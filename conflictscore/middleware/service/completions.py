@@ -94,6 +94,7 @@ def _end_of(annotation: object) -> float:
     """Return the offset at which the text of a citation ends; infinity if unknown."""
     if not isinstance(annotation, Mapping):
         return inf
+    # OpenAI puts the offsets into a field named after the type, other servers next to the type
     about = annotation.get(str(annotation.get("type")))
     end = about.get("end_index") if isinstance(about, Mapping) else annotation.get("end_index")
     return end if isinstance(end, int) else inf
@@ -223,6 +224,7 @@ async def completion_frames(
 
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a message's text and then its other fields, as the deltas of chunks."""
     text, content = _split(message.get("content"))
     if text:
         yield {"content": text}

@@ -125,6 +125,7 @@ def refusal_of(error: Exception, model: LanguageModel, *, forwarded: bool = Fals
 def _of_upstream(
     error: openai.OpenAIError, model: LanguageModel, *, forwarded: bool
 ) -> RefusedError:
+    """Return the response for an upstream's error; it shows who must act, operator or caller."""
     secrets = secrets_of(model.chat)
     message = str(clear_error(error, provider=model.name, endpoint=model.endpoint, secrets=secrets))
     if isinstance(error, openai.APIStatusError) and error.status_code in _THE_OPERATORS:

@@ -151,6 +151,7 @@ def read_responses(body: Fields, earlier: Mapping[str, str]) -> ResponsesRequest
 
 
 def _check_supported(body: Fields) -> None:
+    """Refuse fields that this service would have to ignore; null fields count as absent."""
     for name, value in body.items():
         if value is None or (name in _ONLY_AS and value == _ONLY_AS[name]):
             continue

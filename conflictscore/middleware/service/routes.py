@@ -175,6 +175,7 @@ def _early(record: RequestRecord, chat_request: ChatRequest) -> dict[str, str]:
 
 @contextmanager
 def _naming(record: RequestRecord) -> Iterator[None]:
+    """Name the run in the headers of a refusal."""
     try:
         yield
     except RefusedError as refusal:
@@ -190,6 +191,8 @@ def _until_sent(admission: Admitted, work: Coroutine[Any, Any, T]) -> "asyncio.T
 
 
 async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the work, or stop the work as soon as the client disconnects."""
+
     async def gone() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass

@@ -139,6 +139,7 @@ class Readiness:
 
 
 async def _state_of(model: LanguageModel) -> str:
+    """Return ``ok``, or the problem with a model's endpoint; in doubt, the endpoint is ok."""
     client = getattr(model.chat, "root_async_client", None)
     if model.is_local or client is None:
         return _OK  # started on demand, or not an OpenAI-compatible endpoint
