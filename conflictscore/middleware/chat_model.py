@@ -101,6 +101,7 @@ class SelfCorrectingChatModel(SettingFields):
         ConfigurationError: ``model`` or ``judge`` is not a model, or a prompt folder is invalid.
     """
 
+    # pydantic does not validate these objects: our own errors say what to give
     model: SkipValidation[Model | None] = Field(default=None, exclude=True)
     """The answering model; None means the default of :func:`create_self_correcting_rag`."""
     retriever: SkipValidation[BaseRetriever | None] = Field(default=None, exclude=True)
