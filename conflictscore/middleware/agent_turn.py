@@ -57,7 +57,7 @@ from conflictscore.models.clients import secrets_of
 from conflictscore.models.endings import abnormal_ending, early_ending, was_cut
 from conflictscore.records import Answer, GapKind, Method, Run
 from conflictscore.settings import Settings
-from conflictscore.threads import on_home_loop
+from conflictscore.threads import in_thread, on_home_loop
 
 Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 _Call = Callable[[ModelRequest[Any], bool], Awaitable[ModelResponse[Any]]]
@@ -155,7 +155,7 @@ class AgentTurn:
             return self._uncheckable()
         self._drafting = self._watch.seconds
         # opening models reads files, and may download them, so it must not block the event loop
-        context = await asyncio.to_thread(lambda: self._context)
+        context = await in_thread(lambda: self._context)
         answerer = Chatbot(
             context.generator.name, context.prompts, self._begin, self._said, self._request
         )

@@ -30,6 +30,7 @@ from conflictscore.models.spec import default_spec
 from conflictscore.setting_keywords import SettingFields
 from conflictscore.settings import Settings, unknown_name
 from conflictscore.storage.cache import ContentCache
+from conflictscore.threads import in_thread
 
 
 class _Opened(NamedTuple):
@@ -260,7 +261,7 @@ class SelfCorrectingChatModel(SettingFields):
 
         async def afill(value: LanguageModelInput, config: RunnableConfig) -> Any:
             form = AnswerForm(writer, ask)
-            chat = await asyncio.to_thread(self._filling, form)
+            chat = await in_thread(lambda: self._filling(form))
             message = await chat.ainvoke(value, config, ls_structured_output_format=about)
             return form.result(message, include_raw=include_raw)
 
@@ -307,7 +308,7 @@ class SelfCorrectingChatModel(SettingFields):
     ) -> ChatResult:
         on_event = listener(self.on_event)
         with apart(run_manager, traced_only=self._form is not None) as context:
-            loop = await asyncio.to_thread(self._open)
+            loop = await in_thread(self._open)
             replying = self._reply(loop, messages, self._parameters(stop, kwargs), on_event)
             message = await asyncio.create_task(replying, context=context)
         if run_manager is not None:

@@ -39,7 +39,7 @@ from conflictscore.middleware.requirement import Require, check_require, meets, 
 from conflictscore.middleware.run_views import whole
 from conflictscore.records import Answer, Document, Run
 from conflictscore.retrieval.documents import DocumentLike
-from conflictscore.threads import on_home_loop, run_once
+from conflictscore.threads import in_thread, on_home_loop, run_once
 
 Documents = tuple[Document, ...]
 Sources = Iterable[DocumentLike]
@@ -299,7 +299,7 @@ class AsyncSelfCorrecting(_Decorated):
     async def _run(
         self, question: str, documents: Sources | None, more: Any, named: Any
     ) -> tuple[Run, object]:
-        await asyncio.to_thread(self._opened)  # this may read and download files
+        await in_thread(self._opened)  # this may read and download files
         with self._unseen() as context:  # run in the caller's context, not in a node's
 
             async def call(*arguments: Any) -> object:
