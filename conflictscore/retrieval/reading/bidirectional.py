@@ -1,7 +1,7 @@
 """Puts the characters of a line with right-to-left letters in reading order.
 
-The characters are passed as they stand in the line, from left to right. Unicode's bidirectional
-algorithm does the reverse: it lays out text that is in reading order.
+The characters are passed in the order in which they are drawn, from left to right. Unicode's
+bidirectional algorithm does the reverse: it lays out text that is in reading order.
 """
 
 import re
@@ -174,7 +174,7 @@ def _end_of_phrase(units: Sequence[Unit], start: int) -> int:
 
 
 def _leads_number(units: Sequence[Unit], place: int) -> bool:
-    """Whether a currency sign stands directly to the left of a number."""
+    """Whether a currency sign is directly to the left of a number."""
     is_currency = unicodedata.category(units[place].text[0]) == "Sc"
     return is_currency and place + 1 < len(units) and units[place + 1].kind == "N"
 
@@ -216,7 +216,7 @@ def _from_left(units: Sequence[Unit]) -> Iterator[str]:
 def _with_brackets(text: str, pairs: Mapping[str, str] = _BRACKETS) -> str:
     """Return a text whose brackets, or other pairs, open and close as their places demand.
 
-    Files differ in whether they store a bracket as it looks, or as it is read.
+    Some files store the bracket that is drawn, and others the bracket that is read.
     """
     characters = list(text)
     is_open = dict.fromkeys(pairs, False)

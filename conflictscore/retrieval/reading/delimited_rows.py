@@ -232,7 +232,7 @@ def _quote_fault(lines: Sequence[str], marks: _Marks, width: int) -> _Fault | No
     """Return what is wrong with a row that extends over several lines; None if nothing is.
 
     If text follows a closing quotation mark, this mark may really open a cell, because an earlier
-    mark was not closed. It opens a cell if it stands at the beginning of one, and each line has as
+    mark was not closed. It opens a cell if it is at the beginning of one, and each line has as
     many cells as the table has columns. In a table with a single column, this cannot be decided, so
     the row is left unchanged.
     """

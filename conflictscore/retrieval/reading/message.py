@@ -152,7 +152,7 @@ class _Walk:
             text = decode(body, part.get_content_charset(), html=subtype == "html").text
         except UnreadableError:
             return False
-        # a replacement character that the sender wrote is no damage
+        # a replacement character that the sender wrote is not damage
         self._damaged += max(0, text.count("\ufffd") - body.count(b"\xef\xbf\xbd"))
         if subtype == "html":
             self._shown_ids.update(_CONTENT_ID.findall(text))

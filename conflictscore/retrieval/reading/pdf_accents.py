@@ -46,7 +46,7 @@ def with_accented_letters(text: str, glyphs: Glyphs) -> str:
         place = accent.start()
         beside = [near for near in (place + 1, place - 1) if 0 <= near < len(text)]
         own = _letter(characters, place, beside, glyphs)
-        # an accent that does not stand beside its letter follows a space
+        # an accent that is not next to its letter follows a space
         if own is None and searches and not text[place - 1 : place].strip():
             searches -= 1
             own = _letter(characters, place, _in_line(text, place), glyphs)

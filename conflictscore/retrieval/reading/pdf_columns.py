@@ -198,7 +198,7 @@ def _unnumbered(lines: list[SegmentLine]) -> list[SegmentLine]:
 
 
 def _is_numbered(text: Sequence[Segment], numbers: Sequence[Segment]) -> bool:
-    """Whether numbers are line numbers, that is, stand beside lines of prose."""
+    """Whether numbers are line numbers, that is, are next to lines of prose."""
     if not text or fmean(len(segment.text.split()) for segment in text) < _NUMBERED_WORDS:
         return False
     return _are_beside(numbers, text)

@@ -304,7 +304,7 @@ def _places(lines: Sequence[PageLine], area: Area) -> Iterator[int]:
         if is_below and (
             not place or lines[place - 1].y >= middle or lines[place - 1].text == _MARK
         ):
-            # not between two lines if one of them stands beside the picture
+            # not between two lines if one of them is beside the picture
             inside = line.y > area.bottom or (place and area.bottom < lines[place - 1].y < area.top)
             if not inside:
                 yield place

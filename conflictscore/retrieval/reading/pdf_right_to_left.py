@@ -1,8 +1,8 @@
 """Reads the lines of PDF pages that contain Hebrew, Arabic or other right-to-left letters.
 
 pdfium's order is wrong for many of these lines: numbers, Latin words and brackets change places,
-and vowel signs break words. The order is therefore derived from where the characters stand. The
-limits in this module were chosen by hand.
+and vowel signs break words. The order is therefore derived from the positions of the characters.
+The limits in this module were chosen by hand.
 """
 
 from bisect import bisect_left
@@ -139,7 +139,7 @@ class LinesFromRight:
             y, is_exact = heights[number]
             near = heights[start][0] if anchor is None else anchor
             is_near = is_level[number] and abs(y - near) < size / 2
-            # lines without such letters form no group of their own
+            # a group contains at least one line with such letters
             if number and not (is_near and (has_letters or from_right[number])):
                 if has_letters:
                     yield range(start, number)

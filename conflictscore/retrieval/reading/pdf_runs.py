@@ -327,7 +327,7 @@ class Runs:
                     before = pieces.first + number - 1
                     cuts += self._gaps(before, pieces.ends[number], first.size)
             if not inside:
-                spaced = True  # the skipped text stands between two runs
+                spaced = True  # the skipped text separates two runs
             elif not first:
                 begin, place = number, pieces.starts[number]
                 # the sizes within a line that is only doubtful, not uneven, were not read

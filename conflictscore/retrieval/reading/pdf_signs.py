@@ -1,4 +1,4 @@
-"""Represents the characters of lines with right-to-left letters, and where they stand on the page.
+"""Represents the characters of lines with right-to-left letters, and their places on the page.
 
 The limits in this module were chosen by hand.
 """

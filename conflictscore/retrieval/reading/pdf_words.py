@@ -100,7 +100,7 @@ def with_whole_words(text: str, glyphs: Glyphs, *, has_right_to_left: bool = Tru
 
 
 def _are_reversed(words: str, start: int, glyphs: Glyphs) -> bool:
-    """Whether each word of a phrase stands directly to the left of the word before it.
+    """Whether each word of a phrase is directly to the left of the word before it.
 
     The cells of a table are farther apart, and numbers alone may be cells.
     """

@@ -148,7 +148,7 @@ class _Walk:
 
     def _add_sign(self, sign: str) -> None:
         """Add a symbol, unless it replaces a Unicode character for programs without Unicode."""
-        if self._to_skip and sign.strip():  # white space replaces no character
+        if self._to_skip and sign.strip():  # white space is not a replacement
             self._to_skip -= 1
         else:
             self._add(sign)

@@ -161,7 +161,8 @@ class RtfPart:
     def close_line(self) -> None:
         """Finish the current line, and first add the table that precedes it.
 
-        An empty line in a cell ends no table; some programs do not mark the paragraphs of cells.
+        An empty line in a cell does not end a table, since some programs do not mark the paragraphs
+        of cells.
         """
         text = self.line().strip()
         if text or not self.cells:

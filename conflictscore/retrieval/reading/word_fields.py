@@ -90,7 +90,7 @@ def _end(mark: Element, opened: list[_Field], elements: list[Element], fields: W
     if text:
         fields.drawn[mark] = text
         elements.append(mark)
-    # what stands in an instruction is not shown, even if it is a field of its own
+    # nothing in an instruction is shown, not even the result of an inner field
     if opened and not opened[-1].in_instruction:
         opened[-1].shows = opened[-1].shows or ended.shows or bool(text)
 

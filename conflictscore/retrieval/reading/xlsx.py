@@ -326,7 +326,7 @@ def _block_lines(
 
 def _header_of(block: Sequence[_Row], frozen: int) -> tuple[int, int]:
     """Return the start and end of a block's header; the two are equal if it has no header."""
-    # the last row of a block is no header, since a header has a row below it
+    # the last row of a block is not a header, since a header has a row below it
     for place, row in enumerate(block[: min(_HEADER_WITHIN, len(block) - 1)]):
         if len(row.cells) < 2 or row.is_title:
             continue
