@@ -330,6 +330,12 @@ def test_a_paragraph_whose_end_is_hidden_or_deleted_goes_on_with_one_number() ->
     ]  # fmt: skip
 
 
+def test_a_level_that_states_no_start_begins_with_zero() -> None:
+    numbering = ONE_LIST.format("<w:lvl w:ilvl='0'><w:lvlText w:val='%1.'/></w:lvl>")
+    body = item("Rent", 1) + item("Heat", 1)
+    assert read_docx(docx(body, numbering=numbering)).text == "0. Rent\n1. Heat"
+
+
 def test_the_level_of_a_heading_is_that_of_its_style() -> None:
     styles = "".join(
         f"<w:style w:styleId='{name}'><w:pPr><w:numPr><w:numId w:val='1'/></w:numPr></w:pPr></w:style>"

@@ -138,7 +138,7 @@ def _levels(definition: Element | None, overrides: dict[str, Element]) -> list[_
         override = overrides.get(place)
         level = child(override, "lvl")
         level = own_levels.get(place) if level is None else level
-        start = number_of(level, "start", default=0 if level is None else 1)
+        start = number_of(level, "start", default=0)  # the format's default
         fonts = child(level, "rPr", "rFonts")
         levels.append(
             _Level(
