@@ -21,7 +21,7 @@ _Subject = TypeVar("_Subject")
 _ADDRESS, _INT, _UNSIGNED = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
 _AT_ONCE = 1_024
 """Maximum number of characters or objects about which pdfium is asked in one go, to limit the
-memory."""
+memory; chosen by hand."""
 
 
 Pointer = ctypes.c_void_p
