@@ -34,8 +34,8 @@ _IS_SPACE = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 2)])
 _RIGHT_TO_LEFT = (0x590, 0x900), (0xFB1D, 0xFEFD)
 """Ranges of codes that contain the Hebrew and Arabic letters."""
 _GROUP = 3
-"""Maximum number of words in a piece; chosen by hand. The position of a whole piece is requested with
-one call, so longer pieces need fewer calls, but gaps in them are found with more."""
+"""Maximum number of words in a piece; chosen by hand. The position of a whole piece is requested
+with one call. Longer pieces need fewer calls, but more calls to find a gap within them."""
 
 
 class Words(NamedTuple):

@@ -52,8 +52,8 @@ class Note(str):
 Notes = list[Note]
 
 _LONGEST_DESCRIPTION = 300
-"""Maximum number of characters shown of a description, where programs may put whole texts; chosen
-by hand."""
+"""Maximum number of characters of a description, where programs may put whole texts; chosen by hand.
+"""
 
 
 def mark(kind: str, words: str = "") -> str:
