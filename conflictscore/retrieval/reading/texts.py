@@ -52,7 +52,7 @@ class Note(str):
 Notes = list[Note]
 
 _LONGEST_DESCRIPTION = 300
-"""Maximum number of characters of a description, where programs may put whole texts; chosen by hand.
+"""Maximum number of characters of a description; programs may put whole texts there. Chosen by hand.
 """
 
 
