@@ -52,8 +52,8 @@ class Note(str):
 Notes = list[Note]
 
 _LONGEST_DESCRIPTION = 300
-"""Maximum number of characters of a description; programs may put whole texts there. Chosen by hand.
-"""
+"""Maximum number of characters of a description, since programs may store whole texts there. Chosen
+by hand."""
 
 
 def mark(kind: str, words: str = "") -> str:
