@@ -151,11 +151,13 @@ def _is_at(line: PageLine, before: PageLine) -> bool:
 
 def _is_page_number(text: str, page: int, offsets: Counter[tuple[bool, int]], pages: int) -> bool:
     text = text.strip()
-    if pages < 2:
+    if pages < 2:  # then no sentence is interrupted
         return False
+    # a word or sign identifies the number, and the line contains nothing else
     if _NAMED_NUMBER.match(text) and _PAGE_NUMBER.fullmatch(text):
         return True
     place = _bare_number(text)
+    # the numbers of at least two pages agree
     return place is not None and offsets[place[0], place[1] - page] > 1
 
 

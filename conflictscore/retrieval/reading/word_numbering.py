@@ -37,6 +37,7 @@ class _Level(NamedTuple):
     If the number is 0, no item restarts the level. If it is -1, items at every higher level do.
     """
     plain_digits: bool
+    """Whether the label shows the numbers of all levels as digits, whatever their style."""
     font: str
     style: str
     """The paragraph style that is linked to this level; empty if there is none."""
