@@ -132,11 +132,11 @@ def slide_parts(shapes: str, **parts: str) -> bytes:
     )
 
 
-def odt(body: str, styles: str = "", margins: str = "", **parts: str) -> bytes:
-    """An OpenDocument text with this body, styles and pages' margins; other parts by name."""
-    pages = (
-        f"<document><styles>{styles}</styles><master-styles>{margins}</master-styles></document>"
-    )
+def odt(body: str, styles: str = "", margins: str = "", layouts: str = "", **parts: str) -> bytes:
+    """An OpenDocument text with this body, styles, and pages' margins; other parts by name."""
+    automatic = f"<automatic-styles>{layouts}</automatic-styles>"
+    masters = f"<master-styles>{margins}</master-styles>"
+    pages = f"<document><styles>{styles}</styles>{automatic}{masters}</document>"
     content = f"<document><body><text>{body}</text></body></document>"
     return packed({"content.xml": content, "styles.xml": pages, **parts})
 

@@ -75,6 +75,17 @@ def test_headings_are_numbered_and_margins_appear_once() -> None:
     assert (title, notes) == ("The light", [])
 
 
+def test_white_text_is_read_on_a_coloured_page() -> None:
+    body = f"<p>Lit {span('white', '1932')}</p>"
+    layouts = "".join(
+        f"<page-layout name='{name}'><page-layout-properties background-color='{color}'/></page-layout>"
+        for name, color in (("blue", "#0082c9"), ("plain", "transparent"))
+    )
+    for used, text in (("blue", "Lit 1932"), ("plain", "Lit"), ("none", "Lit")):
+        margins = f"<master-page page-layout-name='{used}'/>"
+        assert read(odt(body, STYLES, margins, layouts))[0] == [text]
+
+
 def test_pictures_charts_and_comments_are_marked_and_noted() -> None:
     picture = "<frame><image href='a'/><title>x</title><desc>a mast</desc></frame>"
     chart = "<frame><object href='./Object 1'/></frame>"

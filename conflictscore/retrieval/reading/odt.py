@@ -72,6 +72,7 @@ class _Walk:
         content, styles = package.needed("content.xml", "document"), package.part("styles.xml")
         self._package, self._content, self._style_part = package, content, styles
         self._styles = OdtStyles(styles, content)
+        self._page_ground = _page_ground(styles)
         self._headings = ListNumbers(self._styles.outline)
         self._lists: dict[str, ListNumbers] = {}
         self._not_in_words: Counter[str] = Counter()
@@ -95,7 +96,9 @@ class _Walk:
 
     def _shown(self, html: str) -> str:
         """Return the text of a part that was converted to HTML, and count its pictures."""
-        whole = whole_text(html)
+        # white text is read if any page has a coloured background, since it may be on that page
+        look = Look(css=self._page_ground and f"background:{self._page_ground}")
+        whole = whole_text(f"<div{_css(look)}>{html}</div>")
         self._pictures += whole.pictures
         return whole.text
 
@@ -286,6 +289,18 @@ class _Walk:
         kind = "chart" if child(root, "body", "chart") is not None else "embedded object"
         self._not_in_words[kind] += 1
         return mark(kind, words)
+
+
+def _page_ground(styles: Element | None) -> str:
+    """Return the first background colour of a page, such as ``#000000``; empty if there is none."""
+    pages = children(child(styles, "master-styles"))
+    names = {attribute(page, "page-layout-name") or "" for page in pages}
+    colors = (
+        attribute(child(layout, "page-layout-properties"), "background-color") or ""
+        for layout in children(child(styles, "automatic-styles"))
+        if name_of(layout) == "page-layout" and attribute(layout, "name") in names
+    )
+    return next((color for color in colors if color.startswith("#")), "")
 
 
 def _is_left_out(element: Element) -> bool:

@@ -156,7 +156,7 @@ class _Walk:
     def _destination(self, word: str) -> None:
         """Begin the part of the document that is named by the first word of a group."""
         state = self._state
-        if state.part in ("skipped", "instruction"):  # so are all groups within it
+        if state.part in ("skipped", "instruction"):  # groups within it, too
             return
         if state.part == "formula" and state.formula is not None and word.startswith("m"):
             state.formula = SubElement(state.formula, word[1:])
