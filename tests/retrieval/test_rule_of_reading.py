@@ -46,7 +46,7 @@ IMAGE = "q 200 0 0 100 72 500 cm BI /W 2 /H 1 /CS /G /BPC 8 ID 7z EI Q\n"
 PICTURE = "<w:r><w:drawing><inline><docPr descr='mast'/><pic/></inline></w:drawing></w:r>"
 POWER = "<m:oMath><m:sSup><m:e><m:r><m:t>10</m:t></m:r></m:e><m:sup><m:r><m:t>6</m:t></m:r></m:sup></m:sSup></m:oMath>"
 NUMBERING = (
-    "<w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:numFmt w:val='decimal'/>"
+    "<w:abstractNum w:abstractNumId='0'><w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/>"
     "<w:lvlText w:val='Article %1.'/></w:lvl></w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num>"
 )
 CLAUSE = "<w:pPr><w:numPr><w:ilvl w:val='0'/><w:numId w:val='1'/></w:numPr></w:pPr>"
