@@ -5,7 +5,7 @@ recognises a prompt by its first words. The model does not know the template ``r
 script replies to it. The reply calls each statement a rival, unless the case's script contains
 ``"relation": [[part of the statement, reply], …]``. This script also recognises templates whose
 first words have changed, and names prompts that nothing recognises. Each case runs in its own
-process. For each case, the claims are printed, how far the answer was checked, and what was
+process. For each case, the command prints the claims, how far the answer was checked, and what was
 changed.
 """
 
@@ -63,7 +63,7 @@ def oracle_with_own_kinds(folder: Path) -> Any:
     """Load the cases' scripted model, and add replies to the template that it does not know."""
     spec = importlib.util.spec_from_file_location("oracle", folder.parent / "oracle.py")
     if spec is None or spec.loader is None:
-        raise click.ClickException(f"{folder.parent}: there is no oracle.py beside the case")
+        raise click.ClickException(f"{folder.parent}: there is no oracle.py in this folder")
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules["oracle"] = module
     spec.loader.exec_module(module)

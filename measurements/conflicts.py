@@ -7,7 +7,7 @@ contradict. The labels come from the embedded models. The loop then runs with a 
 makes no errors: each document gives the claim as its answer, or no answer if its note says so. For
 questions without a conflict, the table also counts changed answers.
 
-    python -m measurements.conflicts ../shared/data/conflicts/conflicts.jsonl
+    python -m measurements.conflicts conflicts.jsonl
 """
 
 import json

@@ -4,10 +4,11 @@
 python -m measurements.demo_steps
 ```
 
-The command answers the question of ``make demo`` from ``examples/lighthouse``, without a cache. A
-call's *template* is the prompt's template in ``conflictscore/prompts``. Its prompt has *sent*
-tokens. The local model server already has the state of some of them, which are the first tokens of
-an earlier prompt. It *reads* the others, which takes most of the time of a call.
+The command answers the question of ``make demo`` from ``examples/lighthouse``, without a cache. For
+each call, it prints the name of the prompt's *template* in ``conflictscore/prompts``, and how many
+tokens were *sent*, *read* and *written*. If a prompt begins like an earlier one, the local model
+server still has the state of these tokens, and reads only the others. Reading takes most of the
+time of a call.
 """
 
 import re

@@ -10,8 +10,8 @@ window of size zero. If the service closes a hostile connection, it is reopened 
 shows medians over the rounds, and medians of the ratios to the first phase of the same round.
 
 With ``--hang-ups N``, the command instead sends N requests over HTTP/1.1 and N over HTTP/2, and
-closes each connection at once. The command then prints how many of the service's request slots are
-still taken, and for how long.
+closes each connection immediately. The command then prints how many of the service's request slots
+are still taken, and for how long.
 
 With ``--longest``, the command instead sends requests of the maximum size one after another, and
 prints the longest wait for ``/healthz`` during each.
@@ -84,9 +84,9 @@ def _longest() -> dict[str, tuple[str, dict[str, object]]]:
 
 
 @click.command(help=__doc__)
-@click.option("--longest", is_flag=True, help="Instead, send requests of the largest size.")
+@click.option("--longest", is_flag=True, help="Only send requests of the largest size.")
 @click.option(
-    "--hang-ups", default=0, help="Instead, close this many connections at once, for each protocol."
+    "--hang-ups", default=0, help="Only open and close this many connections for each protocol."
 )
 @click.option("--clients", default=20, show_default=True, help="Honest connections.")
 @click.option("--hostile", default=100, show_default=True, help="Hostile connections.")

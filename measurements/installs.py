@@ -1,6 +1,6 @@
 """Tries the package in fresh environments, with its oldest and newest dependencies.
 
-The package uv resolves and installs the dependencies (`pip install uv`, then --uv). In each
+uv resolves and installs the dependencies. (Run `pip install uv` first; --uv names it.) In each
 environment, every module of the package is imported, and one question about a folder is asked with
 a scripted endpoint. The table also shows the versions of a few packages. The oldest versions are
 the lower bounds in pyproject.toml (uv's `lowest-direct`), or the next versions with a wheel for
@@ -46,9 +46,7 @@ _OURS = "from conflictscore import correct"
 @click.command(help=__doc__)
 @click.option("--uv", default="uv", show_default=True, help="The command that runs uv.")
 @click.option("--python", "pythons", multiple=True, default=["3.11", "3.13"], show_default=True)
-@click.option(
-    "--imports", "rounds", default=0, help="Instead, measure imports in this many rounds."
-)
+@click.option("--imports", "rounds", default=0, help="Only measure imports, in this many rounds.")
 def main(uv: str, pythons: Sequence[str], rounds: int) -> None:
     """See the module."""
     if rounds:

@@ -1,7 +1,7 @@
 """Compares the label accuracy of different prompts for the same judge.
 
 ```sh
-python -m measurements.label_forms ../shared/data/labels NATURAL_groups.jsonl --cache FILE
+python -m measurements.label_forms LABELS CASES --cache FILE
 ```
 
 The first prompt is the long one, which is used with the embedded model. The second prompt is the

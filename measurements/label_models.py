@@ -154,8 +154,8 @@ def _gold(group: ClaimGroup) -> list[int]:
     "names",
     multiple=True,
     default=("",),
-    help="A folder, nli-mpnet, or an empty text for the bundled model; A+B for the mean of two, A*B"
-    " for two that are pooled as in a run.",
+    help="A folder, nli-mpnet, or an empty string for the bundled model; A+B for the mean of two,"
+    " A*B for two that are pooled as in a run.",
 )
 @click.option("--by-claim", is_flag=True)
 @click.option(

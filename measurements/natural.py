@@ -10,7 +10,7 @@ The outcomes are counted in all cases and in each half, so that rules chosen on 
 be reported on the second. For answers that should have been corrected but were not, the step of the
 loop that lost the correction is counted too (see ``natural_steps.py``).
 
-    python -m measurements.natural ../shared/data/natural/disputes.jsonl
+    python -m measurements.natural disputes.jsonl
 """
 
 import json

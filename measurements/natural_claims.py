@@ -7,7 +7,7 @@ earlier draws had been fixed; the last two were marked together. Only
 :func:`conflictscore.answering.claim_coverage.gaps_of` is measured. Other gaps of a run (missing
 labels, cut documents) are ignored here.
 
-    python -m measurements.natural_claims --data ../shared/data [--show]
+    python -m measurements.natural_claims --data FOLDER [--show]
 """
 
 import argparse
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 def cases(data: Path) -> Iterator[Case]:
-    """Yield all cases, with answers from the shared data or from the file itself."""
+    """Yield all cases, with answers from the data folder or from the file itself."""
     listed = tomllib.loads(_CASES.read_text("utf-8"))
     judged = _rows(data / "natconfqa" / "human_judgments.jsonl")
     for case in listed["natconfqa"]:
@@ -70,7 +70,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def main() -> None:
     """Print a table that compares the measured verdicts with those of the person."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="the shared data")
+    parser.add_argument("--data", type=Path, required=True, help="a folder with the answers")
     parser.add_argument("--show", action="store_true", help="list each disagreement")
     options = parser.parse_args()
     counts: Counter[tuple[int, str, str]] = Counter()

@@ -192,9 +192,9 @@ def _real_answers(folder: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 
 @click.command(help=__doc__)
-@click.option("--recognised", is_flag=True, help="Instead, count recognised orders; no judge.")
+@click.option("--recognised", is_flag=True, help="Only count recognised orders; ask no judge.")
 @click.option(
-    "--data", type=click.Path(exists=True, path_type=Path), help="The shared data: real answers."
+    "--data", type=click.Path(exists=True, path_type=Path), help="A folder with real answers."
 )
 @click.option("--model", default="local", show_default=True, help="The judge.")
 @click.option("--base-url", help="The judge's endpoint, if the judge is not local.")

@@ -166,7 +166,7 @@ def _probabilities(verdicts: Sequence[Sequence[EvidenceLabel]]) -> Numbers:
     "names",
     multiple=True,
     default=(NLI_MPNET.name, ""),
-    help="A folder, nli-mpnet, or an empty text for the bundled model; give two models.",
+    help="A folder, nli-mpnet, or an empty string for the bundled model; give two models.",
 )
 @click.option(
     "--sample",

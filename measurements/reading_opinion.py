@@ -7,7 +7,7 @@ it were the document. The reading decides a pair if the probability of the encod
 a threshold. The threshold is chosen by accuracy on half of the cases. The figures are reported on
 the other half, with gains over the encoders alone.
 
-    python -m measurements.reading_opinion ../shared/data/natural/disputes.jsonl --cache FILE
+    python -m measurements.reading_opinion disputes.jsonl --cache FILE
 
 Readings and labels are stored in --cache, so the same command resumes.
 """

@@ -16,7 +16,6 @@ only an answer that gives both is right, as for the benchmark's authors.
 things as a disagreement. "told" counts, over all disputed questions, the correct answers that the
 final answer gives, and "of" counts the correct answers that any document gives.
 
-
 There are six sets. ramdocs-whole has all documents of RAMDocs, and ramdocs has the documents about
 a single entity. natconfqa and wikicontradict were labelled by people. minority has twenty
 constructed cases in which a minority of the documents is right (``minority.toml``). conflicts has
@@ -292,7 +291,7 @@ def second_looks(
     multiple=True,
     default=["0"],
     show_default=True,
-    help=f"Share of people's labels, or {' or '.join(TABLES)}; several times for several.",
+    help=f"Share of people's labels to spoil, or {' or '.join(TABLES)}; repeat it for several.",
 )
 @click.option("--first", type=click.Choice(["lot", "natural"]), default="lot", show_default=True)
 @click.option("--half", type=click.Choice(["first", "second"]), help="[default: all]")

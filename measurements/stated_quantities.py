@@ -82,7 +82,7 @@ def counts(
 
 @click.command(help=__doc__)
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--sample", default=0, type=click.IntRange(0), help="Claims of each file; 0 for all.")
+@click.option("--sample", default=0, type=click.IntRange(0), help="Claims per file; 0 for all.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--cache", "file", required=True, type=click.Path(dir_okay=False, path_type=Path))
 def main(data: tuple[Path, ...], sample: int, seed: int, file: Path) -> None:

@@ -1,16 +1,15 @@
-"""Measures first answers to questions for a time if only sentences with times are shown.
+"""Measures first answers to questions about a time if only sentences with times are shown.
 
 ```sh
 python -m measurements.time_questions --ramdocs ramdocs.jsonl --natural disputes.jsonl
 python -m measurements.time_questions --ramdocs … --natural … --half 1 --model local
 ```
 
-The first command counts, for each half of the questions, the documents that state an answer, those
-that still state it in their shown sentences, and the tokens of the documents. It counts for the
-questions as they are, and for all of them as questions for a year, of which fewer sentences are
-shown.
+For each half of the questions, the first command counts the documents that state an answer, the
+documents whose shown sentences still state it, and the tokens of the documents. It does so for the
+questions as they are, and again as if all of them asked for a year: then fewer sentences are shown.
 
-With ``--model``, the model answers each question for a year twice: from whole documents, and from
+With ``--model``, the model answers each question about a year twice: from whole documents, and from
 their shown sentences. An answer is right if it has a right year and no wrong one.
 """
 

@@ -9,7 +9,7 @@ answers. With ``--judge words``, the model notices this only if the passage's an
 text, and calls every other answer a rival. With ``--model``, a real model replaces the scripted
 one.
 
-    python -m measurements.told_answers ../shared/data/wikicontradict/human_eval.jsonl
+    python -m measurements.told_answers human_eval.jsonl
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
-"""Tests how well a model's probabilities of "Yes" and "No" tell documents that say yes from no.
+"""Tests how well a model's probabilities of "Yes" and "No" separate two kinds of documents.
 
-The cases whose answer begins with yes or no are used. The area under the curve between documents
-that say yes and documents that say no is printed for the pooled encoders, for the reading, and for
-the sum of their log-odds. Then the claims that the encoders' labels dispute are counted. The output
+Some documents say yes, and some say no. Only cases whose answer begins with yes or no are used. The
+area under the ROC curve is printed for the pooled encoders, for the reading, and for the sum of
+their log-odds. Then the claims that the encoders' labels dispute are counted. The output
 shows how many disputed claims are correct, and how many the reading opposes, so that the opposite
 may count as a rival (see ``correcting/yes_or_no.py``).
 

@@ -144,8 +144,8 @@ def part(start: Path, trained: Path, file: Path, share: float) -> None:
 @main.command()
 @click.argument("trained", type=click.Path(exists=True, path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--supports", default=0.0, show_default=True, help="Added to the logit.")
-@click.option("--contradicts", default=0.0, show_default=True, help="Added to the logit.")
+@click.option("--supports", default=0.0, show_default=True, help="Added to SUPPORTS' logit.")
+@click.option("--contradicts", default=0.0, show_default=True, help="Added to CONTRADICTS' logit.")
 def bias(trained: Path, file: Path, supports: float, contradicts: float) -> None:
     """Write to FILE the TRAINED weights, changed to take sides more readily, or less."""
     found = weights.load(trained)

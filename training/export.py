@@ -1,4 +1,4 @@
-"""Writes a trained model as a folder for ``--nli-model``, in int8 ONNX.
+"""Writes a trained model as a folder for ``--labeler nli:model=FOLDER``, in int8 ONNX.
 
 The folder gets ``model.onnx``, ``tokenizer.json`` and ``config.json``. For comparison, the folder
 also gets ``float/model.onnx``, the same model in single precision.

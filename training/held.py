@@ -110,13 +110,13 @@ def read_held(path: Path) -> list[HeldPair]:
 @click.command(help=__doc__)
 @click.option("--data", multiple=True, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--larger", is_flag=True, help="Ask nli-mpnet as well; it takes ten times as long.")
+@click.option("--larger", is_flag=True, help="Also ask nli-mpnet, which takes ten times as long.")
 @click.option(
     "--times",
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Multiplies the number of pairs, which is 640.",
+    help="Number by which 640, the number of pairs, is multiplied.",
 )
 @click.option("--seed", default=0, show_default=True)
 def main(data: tuple[Path, ...], out: Path, larger: bool, times: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Train the NLI model further on the probabilities of a teacher.
+"""Trains the NLI model further on the probabilities of a teacher.
 
 The command needs torch and numpy, the file that ``training.teach`` wrote, and weights to start
 from. If a run was interrupted, or stopped after ``--minutes``, the same command resumes it. The

@@ -60,7 +60,7 @@ class Trainer:
                 " tokenizer.json that was written beside the weights"
             )
         if packed.taught is None:
-            raise ValueError("the pairs have no teacher's labels: give the file of training.teach")
+            raise ValueError("the pairs have no teacher's labels: give a file by training.teach")
         self._pairs_sha256 = packed.sha256()
         self._packed, self._folder, self._settings = packed, folder, settings
         self._device = device

@@ -142,7 +142,7 @@ def read_reply(
     verdict_list = reply.get(VERDICTS)  # a single verdict may lack the list around it
     verdict_list = [verdict_list] if isinstance(verdict_list, Mapping) else verdict_list
     if not isinstance(verdict_list, list):
-        raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - as ask_json wants it
+        raise ValueError(f'"{VERDICTS}" is not a list')  # noqa: TRY004 - ask_json then asks again
     verdicts_by_id: dict[str, list[Mapping[str, Any]]] = {}
     for row in verdict_list:
         is_row = isinstance(row, list) and len(row) <= len(_ROW)  # a longer row is ambiguous
@@ -152,7 +152,7 @@ def read_reply(
     for its_id in _listed_ids(reply.get(_IRRELEVANT)):
         verdicts = verdicts_by_id.setdefault(its_id, [])
         # an id with another verdict, too, gets two verdicts, and its claim stays open
-        if [verdict.get("answer") for verdict in verdicts] != [Label.IRRELEVANT]:
+        if [str(verdict.get("answer")).upper() for verdict in verdicts] != [Label.IRRELEVANT]:
             verdicts.append({"answer": Label.IRRELEVANT.value})
     ids, labels, open_claims = batch.ids(), list[EvidenceLabel](), list[OpenClaim]()
     for claim in batch.claims:
@@ -160,7 +160,7 @@ def read_reply(
             labels.append(_label(verdicts_by_id.get(ids[claim.number], []), claim, batch))
         except ValueError as error:
             open_claims.append(OpenClaim(claim, str(error)))
-    if not labels:
+    if not labels:  # the error makes `ask_json` ask for the whole reply again
         reason = open_claims[0].reason
         raise ValueError(f"the first claim {reason}, and no other verdict is usable either")
     return labels, open_claims
@@ -259,6 +259,7 @@ class BatchJudge:
                 around = await read_in_thread(quoted, len(batch.document.text))
                 # the other parts have been read already; this call shows only the quotations' parts
                 around = around._replace(further=(), cut=batch.cut)
+                # only one round: if it fails, the labels of the parts decide
                 await self._settle(around, meter, _into(labels), 1)
                 return labels[claim.number]
 

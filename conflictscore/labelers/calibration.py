@@ -29,7 +29,7 @@ class Calibration(BaseModel):
     def probabilities(self, logprobs: Mapping[Label, float]) -> dict[Label, float]:
         """Return calibrated probabilities, which sum to 1, for natural log-probabilities."""
         scores = {k: x / self.temperature for k, x in logprobs.items()}
-        top = max(scores.values())
+        top = max(scores.values())  # subtracted, so that no exponential overflows
         weights = {label: exp(score - top) for label, score in scores.items()}
         total = fsum(weights.values())
         return {label: weight / total for label, weight in weights.items()}

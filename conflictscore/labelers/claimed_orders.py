@@ -53,13 +53,16 @@ def reads_like_an_order(claim: Claim) -> bool:
     return _ORDER.search(text) is not None
 
 
-_LEAST_ORDER = 16  # bytes, since scripts without spaces take more bytes for a character
+# A claim with fewer bytes than this is too short for an order. Bytes are counted, since an order in
+# a script without spaces has fewer characters, but more bytes in each.
+_LEAST_ORDER = 16
 _MOST_ALONE = 3
 """Maximum number of claims on other subjects that get a call each, since calls are costly."""
 _LEAST_CLAUSE = 3
 """Minimum number of informative words in a clause that is compared separately."""
 _TERM_LETTERS = 5
-"""Words count as the same if they begin with the same letters, up to this number."""
+"""Number of letters at the beginning of a word that are compared, since endings may be inflected.
+"""
 _WITNESSES = 2
 """Number of documents that must contain a word to show that it belongs to the subject.
 
@@ -95,7 +98,7 @@ async def groups(pairs: Sequence[Pair]) -> dict[int, list[list[Claim]]]:
     asked: dict[int, list[Claim]] = {number: [] for number in documents}
     for claim, document in pairs:
         asked[document.number].append(claim)
-    if len(claims) == 1:
+    if len(claims) == 1:  # a single claim can influence no other claim
         return {number: [asked_claims] for number, asked_claims in asked.items()}
     orders = {number for number, claim in claims.items() if reads_like_an_order(claim)}
     clauses = {n: _clauses(claim.text) for n, claim in claims.items() if n not in orders}

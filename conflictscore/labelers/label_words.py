@@ -18,7 +18,8 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", plain).replace("_", " ").split())
 
 
-# Characters that are not visible, such as zero-width spaces.
+# Characters that are not visible, such as zero-width spaces. U+FE0F is kept, since it follows emoji
+# and keycaps, which are recognised together with it.
 _UNSEEN = dict.fromkeys(map(ord, "\0\ufeff\u200b\u200c\u200d\u2060"))
 # Loaded with the module, since the first reply that needs this may be read on an event loop.
 _FORMS = tomllib.loads((resources.files(__package__) / "label_words.toml").read_text("utf-8"))
@@ -28,7 +29,8 @@ _PICTURE = re.compile(
     r"(?P<cross>[✖✗✘❌🚫⛔👎])|[\u2600-\u27bf\u2b1b\u2b1c\u2b55\U0001f300-\U0001faff]"
 )
 _MARKS = " \t\r\n\"'`*_#.,;:!()[]{}<>«»“”‘’„。、\\-–—"
-# Words that may precede a label, such as "Final answer:", "The document" and "(a)".
+# Words that may precede a label, such as "Final answer:", "The document", "(a)", and LaTeX's
+# "\boxed{", whose backslash has been stripped.
 _LED = re.compile(
     r"(?:(?:the\s)?(?:final\s)?(?:answer|label|verdict|classification)(?:\sis)?\s?[:=]"
     r"|label\.|boxed\{|the\sdocument|this\sdocument|it|\(?[a-c1-3][.):](?=\s)"
@@ -83,7 +85,7 @@ def read_label(answer: str) -> Label:
     if (label := _LABELS.get(text)) is not None:
         return label
     verb, _, rest = text.partition(" ")
-    if verb == "is":
+    if verb == "is":  # "is supported by the document"
         verb, _, rest = rest.partition(" ")
     if verb in _LABELS and _LABELLED.fullmatch(rest):
         return _LABELS[verb]

@@ -58,7 +58,7 @@ def parts_of(document: Document, fit: Fit, choose: Choose) -> Parts:
     first = as_shown(nearest.documents[0])
     rest = nearest.rests.get(document.number, "")
     texts = [first]
-    most_chars = len(document.text)
+    most_chars = len(document.text)  # the first remainder is always split
     while rest.strip():
         # The first parts in document order are no likelier to hold the decisive line than any
         # others, so a document that stays cut costs one call instead of four.

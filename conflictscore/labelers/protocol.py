@@ -19,7 +19,8 @@ def supports_script(labeler: object, claim: Claim) -> bool:
     """Return whether a labeler supports the script of a claim.
 
     A labeler can list Unicode script names in an attribute ``scripts``. Without this attribute, a
-    labeler, such as a language model, is assumed to support all scripts.
+    labeler, such as a language model, is assumed to support all scripts. A claim without letters
+    has no script, and any labeler supports it.
     """
     scripts: frozenset[str] | None = getattr(labeler, "scripts", None)
     return scripts is None or script_of(claim.text) in (scripts | {""})

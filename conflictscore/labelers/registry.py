@@ -101,8 +101,8 @@ def make_labeler(
     """Make the labeler of a run.
 
     ``labeler`` is a name in ``LABELERS``, a labeler or a factory. None means the default for the
-    ``effort`` (:func:`default_labeler`). A cascade without a judge gets the judge of
-    :func:`default_judge`.
+    ``effort`` (:func:`default_labeler`), which is not used otherwise. A cascade without a judge
+    gets the judge of :func:`default_judge`.
 
     Raises:
         ConfigurationError: The name is unknown, or something that the labeler needs is missing.

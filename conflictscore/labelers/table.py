@@ -78,7 +78,7 @@ async def label_table(
         if seconds_if_disputed is not None and _may_be_disputed(of_claim):
             time_limit.shorten()
 
-    pairs, too_many = _ordered(
+    pairs, why_left_out = _ordered(
         claims,
         documents,
         max_claims=max_claims,
@@ -99,7 +99,7 @@ async def label_table(
     for claim in claims:
         for document in documents:
             if (place := (claim.number, document.number)) not in labels:
-                reason = _OUT_OF_TIME if place in in_time else too_many
+                reason = _OUT_OF_TIME if place in in_time else why_left_out
                 pair = (claim, document)
                 settle([pair], unlabelled(pair, reason, FailureKind.LEFT_OUT))
     return tuple(

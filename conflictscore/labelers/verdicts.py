@@ -37,7 +37,7 @@ _READING = 2
 """Version of the way in which long documents are read; increased whenever that way changes."""
 _LONG_BYTES = 6000
 """For documents with more bytes, the keys of verdicts contain ``_READING``. Shorter documents fit
-into most prompts, so it does not matter to them how a long document is read."""
+into most prompts, so the way in which long documents are read does not affect them."""
 _NOT_TOLD = "the labeler returned no label"
 
 

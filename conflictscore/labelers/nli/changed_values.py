@@ -39,7 +39,8 @@ _POSSIBLE = re.compile(
     r"|debería\w*|potrebbe\w*|dovrebbe\w*|zou|zouden|poderia\w*|deveria\w*)\b",
     re.IGNORECASE,
 )
-# up to 40 characters; the preposition that matters is the last one ("price of milk from 10 to 12")
+# A side has up to 40 characters, and no further preposition, so that a match begins at the last one
+# ("prix de base passé de 10 à 12"). A full stop belongs to it only before a digit ("1.5").
 _SIDE = r"(?:(?!\b(?:from|de|d[ai]|von|van)\b)[^.;:\n()]|\.(?=\d)){1,40}"
 # "from 10 to 12": a change only beside a verb of change, since it may also be a range.
 _NEEDS_VERB = re.compile(

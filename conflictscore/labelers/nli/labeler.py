@@ -38,8 +38,8 @@ reads dates in figures, such as 31.12.1931, and compares listed words with accen
 MOST_DOUBTED = 0.5
 """Maximum ``score`` of a label that a linguistic trap (``pitfalls.py``) makes doubtful.
 
-Half of such labels are correct, whatever the model's score (``docs/findings/labelers.md``). All
-default thresholds of a cascade are higher.
+All default thresholds of a cascade are higher, so a cascade asks its judge about such a label
+(``docs/findings/traps.md``).
 """
 _OPPOSITE = {Label.SUPPORTS: Label.CONTRADICTS, Label.CONTRADICTS: Label.SUPPORTS}
 _SURE = 0.8
@@ -51,8 +51,8 @@ _MANY_WINDOWS = 16
 For shorter documents, the rule did not improve the labels. The exact number was chosen by hand.
 """
 _MOST_TRIED = 8
-"""At most this many windows on the opposite side are searched for traps. The search takes
-time, and a document has up to 128 windows. The number was chosen, not measured."""
+"""At most this many windows on the opposite side are searched for traps. The search takes time, and
+up to 128 windows of a document are read. The number was chosen, not measured."""
 _WINDOWS_A_THREAD = 4
 """Number of windows that each thread reads between two checks of the remaining time. With fewer
 windows, threads would wait for one another more often. With more, a run could exceed its time limit

@@ -22,7 +22,8 @@ from conflictscore.units import UNITS
 
 _MOST_CHARS, _MOST_OF_CLAIM = 4_000, 500
 """Maximum number of characters of a passage, and of a claim, that are read. An NLI window has about
-400 characters. The claim is compared with each sentence of the passage.
+400 characters. The claim is compared with each sentence of the passage, so both numbers bound the
+time.
 """
 _STEM, _SHORTEST = 4, 3
 """Number of letters of a stem, and of the shortest word that is compared. In the seven languages,
@@ -55,7 +56,8 @@ _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 # Years from 1000 to 2099.
 _YEAR = re.compile(r"1\d{3}|20\d\d")
-# The beginnings of months in English and other European languages.
+# The beginnings of months in English and other European languages. Stems have at most four letters,
+# so "mar[scz]?$" matches "March", but not "mark".
 _MONTH = re.compile(
     "jan|feb|fev|ene|gen|mar[scz]?$|maar|mrt|apr|abr|avr|may|mai|mei|mag|jun|jui|giu|jul|lug|aug|aou"
     "|ago|sep|set|oct|okt|ott|outu|nov|dec|dez|dic"
@@ -304,7 +306,7 @@ def _roles_swapped(claim: _Sentence, sentence: _Sentence) -> bool:
 
 
 def _is_passive(sentence: _Sentence, shared_stems: Container[str]) -> bool:
-    """Return whether the word "by" precedes one of the shared words."""
+    """Return whether "by", or its equivalent, is one or two words before a shared word."""
     words = sentence.spoken.split()
     return any(
         f" {word} " in _CUES["passive"] and any(fold(w)[:_STEM] in shared_stems for w in after)

@@ -88,8 +88,9 @@ def test_a_claim_with_a_verdict_and_among_the_irrelevant_ones_stays_open() -> No
     assert (label.claim, claim, reason) == (2, CLAIMS[0], "has 2 verdicts")
 
 
-def test_an_irrelevant_claim_may_be_in_both_lists() -> None:
-    reply = {"verdicts": [verdict(ONE), verdict(TWO, "IRRELEVANT")], "irrelevant": [int(TWO)]}
+@pytest.mark.parametrize("answer", ["IRRELEVANT", "irrelevant"])
+def test_an_irrelevant_claim_may_be_in_both_lists(answer: str) -> None:
+    reply = {"verdicts": [verdict(ONE), verdict(TWO, answer)], "irrelevant": [int(TWO)]}
     labels, left = read_reply(reply, BATCH)
     assert [one.label for one in labels] == [Label.SUPPORTS, Label.IRRELEVANT]
     assert not left
