@@ -164,7 +164,7 @@ def _asked(
     if kept.exists():
         with np.load(kept) as file:
             if str(file["of_what"]) != of_what or file["said"].shape != said.shape:
-                raise click.ClickException(f"{kept} is for a different model, or other pairs")
+                raise click.ClickException(f"{kept} is for another model or pairs: move it away")
             said, done = file["said"], int(file["done"])
     begun = saved = time.monotonic()
     try:
