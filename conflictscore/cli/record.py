@@ -6,7 +6,7 @@ import click
 
 from conflictscore.cli.common import open_retriever, run_async
 from conflictscore.cli.options import ManyDocs, with_search_options
-from conflictscore.errors import ProviderError
+from conflictscore.errors import ProviderError, QuotaError
 
 _RECORD_EXAMPLES = """\b
 Examples:
@@ -79,12 +79,11 @@ def record(questions: str, out: str, concurrency: int, **settings: Any) -> None:
     )
     if report.empty:
         click.echo(f"no results for {report.empty} of the questions recorded now")
-    again = (
-        f"questions left: {report.left}; run the same command to resume (after the quota resets)"
-    )
+    again = f"questions left: {report.left}; run the same command to resume"
     if reason := report.stopped:
         kind = type(reason)  # the same kind of error, so that the exit code stays the same
-        raise kind(f"the search failed: {reason}; {again}", provider=reason.provider)
+        when = " after the quota resets" if isinstance(reason, QuotaError) else ""
+        raise kind(f"the search failed: {reason}; {again}{when}", provider=reason.provider)
     if report.failures:
         count = len(report.failures)
         raise ProviderError(f"questions that failed: {count}; {again}", provider="search")
