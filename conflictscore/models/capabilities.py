@@ -386,11 +386,11 @@ def _in_plain_turns(request: SentRequest, words: str) -> RequestStyle | None:
     """Return the style with plain turns, if a refusal may be about the order or form of the turns.
 
     Servers describe such a refusal in many ways and languages. So a refused request whose turns are
-    not plain is sent again with plain turns. It is not sent again if the refusal is about the
-    length, the content, or the account. A server error is considered here only if repeating the
-    request has not helped.
+    not plain is sent again with plain turns, unless the refusal is about the length, the content or
+    the account. A server error is considered here only if repeating the request has not helped.
     """
-    may_be = not (request.plain or _ABOUT_PROMPT.search(words))
-    if request.style.plain_turns or not (may_be or ABOUT_TURNS.search(words)):
+    if request.plain or request.style.plain_turns:
+        return None
+    if _ABOUT_PROMPT.search(words) and not ABOUT_TURNS.search(words):
         return None
     return request.style._replace(plain_turns=True)

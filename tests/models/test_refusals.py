@@ -121,11 +121,14 @@ class TestTurns:
             await said(opened(server, "another-model"), history)
         assert [roles(request)[0] for request in server.requests] == ["assistant", "user"] * 2
 
-    async def test_what_is_refused_by_turns_too_is_the_providers_error(self) -> None:
+    @pytest.mark.parametrize(("history", "requests"), [([AIMessage("Hello.")], 2), ([], 1)])
+    async def test_what_is_refused_by_turns_too_is_the_providers_error(
+        self, history: list[BaseMessage], requests: int
+    ) -> None:
         with OpenAIServer(then(Fault(400, message=ALTERNATE))) as server:
             with pytest.raises(ProviderError, match="must alternate"):
-                await said(opened(server))
-            assert len(server.requests) == 2
+                await said(opened(server), history)
+            assert len(server.requests) == requests, "the same turns are not sent twice"
 
     def test_system_messages_stand_at_the_top_of_the_first_turn(self) -> None:
         turns = plain_turns(
