@@ -50,7 +50,9 @@ _BARE_HARMONY = re.compile(
 # A Harmony header whose tokens were removed: "analysisThe user asks …".
 _CUT_HARMONY = re.compile(r"analysis(?=[A-Z])")
 _FINAL_HEADER = re.compile(
+    # joined to the text, also in bold print or brackets
     r"(?:\*\*assistantfinal\*\*|\[assistantfinal\]|assistant[_/]?final)[ \t]{0,3}:?"
+    # on a separate line, as plain text, in bold print or as a heading
     r"|^assistant[\s:|]{1,3}final[ \t]{0,3}(?::|$)"
     r"|^(?:\*\*|__|#{1,6} )assistant[\s:|]{0,3}final[ \t]{0,3}:?(?:\*\*|__)?:?[ \t]{0,3}$",
     re.IGNORECASE | re.MULTILINE,
@@ -81,8 +83,8 @@ _FIRST_HEADER = re.compile(
 )
 """The same header at the beginning of a reply, in the forms that servers leave."""
 _GLUED_HEADER = re.compile(r"final(?=(?P<word>[^\W_]\w*+)(?![(=\[]|\.\w))")
-"""Matches "final" joined to the next word. The match may also be an ordinary word, or an identifier
-such as finalScore.
+"""Matches "final" joined to the next word, unless the word is called, assigned, indexed or followed
+by an attribute. The match may still be an ordinary word, or an identifier such as finalScore.
 """
 _LEAST_DIGITS = 3
 """Minimum digits of a number joined to "final"; with fewer, as in "final2", it is probably a

@@ -75,7 +75,7 @@ def resolve(spec: str) -> Weights | Path:
         try:
             path = Path(spec).expanduser()
             is_file = path.is_file()
-        except (OSError, RuntimeError, ValueError):
+        except (OSError, RuntimeError, ValueError):  # no home folder, or a null character
             is_file = False
         if not is_file:
             raise InputError(f"there is no model file {spec}")
