@@ -21,9 +21,9 @@ def function_of(chain: Runnable[Any, Any]) -> Callable[..., Any]:
 
     The function invokes the chain with a mapping. The fields ``question``, ``query`` and ``input``
     of the mapping hold the question; ``documents`` and ``context`` hold the documents. Some chains
-    declare one of these two fields as a string, as prompts do. Such a field gets the documents as
-    one string; otherwise it gets LangChain documents. The function's other keyword arguments are
-    added to the mapping. A chain that takes a single value, such as a chain with its
+    declare ``documents`` or ``context`` as a string, as prompts do. Such a field gets the documents
+    as one string; any other field gets LangChain documents. The function's other keyword arguments
+    are added to the mapping. A chain that takes a single value, such as a chain with its
     own search, gets only the question.
     """
     schema = chain.get_input_jsonschema()

@@ -103,7 +103,7 @@ class ChatQuestion:
 
     @cached_property
     def left_out(self) -> tuple[Gap, ...]:
-        """The tool results since the question that only the model read, with a gap for each."""
+        """Gaps for tool results since the question that the model read but the check did not."""
         documents, places = self._of_tools
         calls = [call for each in self.since for call in getattr(each, "tool_calls", ())]
         arguments = {call["id"]: str(call["args"]) for call in calls}
@@ -294,9 +294,9 @@ def _kind_of(block: Mapping[str, Any]) -> str:
 
 
 def _is_text(message: BaseMessage) -> bool:
-    """Return whether the text of this message is all of its content.
+    """Return whether a message has no content but text.
 
-    Reasoning and tool calls are not counted as content, and tool messages are read for documents.
+    Reasoning and tool calls do not count as content, and tool messages are read for documents.
     """
     if _attached_to(message):
         return False

@@ -34,7 +34,7 @@ Ask = Callable[[str, UsageMeter], Awaitable[tuple[str, str | None]]]
 not end normally, why it may be incomplete."""
 
 _ANSWER_SHARE = 4
-"""The default token limit of an answer is at most the context window divided by this number.
+"""By default, an answer may take at most the context window divided by this number, in tokens.
 
 The rest of the window is for the conversation and the documents. Chosen by hand.
 """

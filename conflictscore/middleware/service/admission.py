@@ -32,8 +32,8 @@ class Access:
 
     A web page can make a browser call a service on the same machine under another host name (DNS
     rebinding). A proxy on the machine may forward requests from elsewhere. So without keys, a
-    request must name this machine as its host. It must not come from another machine or its page,
-    and must not have passed through a proxy.
+    request must name this machine as its host. It must not come from another machine or another
+    machine's page, and must not have passed through a proxy.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:

@@ -59,7 +59,7 @@ CATALOG: dict[str, Weights] = {weights.name: weights for weights in (DEFAULT, _S
 
 
 def resolve(spec: str) -> Weights | Path:
-    """Return the model that a spec names after ``local:`` by name or path; by default, DEFAULT.
+    """Return the model whose name or path follows ``local:`` in a spec; DEFAULT if none does.
 
     A path contains a separator or ends in ``.gguf``.
 
