@@ -28,7 +28,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
         try:
             lines.append(json.loads(line))
         except ValueError:
-            click.echo(f"{path}: a torn line was left out", err=True)
+            click.echo(f"{path}: an incomplete line was left out", err=True)
     return lines
 
 

@@ -75,6 +75,7 @@ informative words does not occur in them. The second share is for the words of a
 shares were chosen on one half of the orders and claims in ``measurements/orders.toml``.
 """
 _UNINFORMATIVE = FUNCTION_WORDS | NEGATIONS
+# A full stop ends a clause only before a space, since it may also be within a number.
 _CLAUSE_ENDS = re.compile(
     "[,;:()\u2013\u2014\u060c\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]|[.!?] "
 )

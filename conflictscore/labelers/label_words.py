@@ -43,7 +43,8 @@ _EXPLAINABLE = frozenset({"supports", "contradicts", "irrelevant"})
 """Labels after which an explanation is allowed. An explanation is not allowed after labels in
 languages other than English, since an explanation could negate such a label in an unknown way.
 """
-# A label that is followed by punctuation and an explanation.
+# A label that is followed by punctuation and an explanation. A hyphen counts only between spaces,
+# since it may also join two words.
 _EXPLAINED = re.compile(r"(?P<label>[^\W\d_]+)[*_\"'`)\]]{0,4}\s{0,4}(?:[.:,;(–—]|\s-\s)")
 # The stems of the labels that take a side.
 _SIDES = re.compile(r"support|contradict")

@@ -50,9 +50,9 @@ _INSIDE_WORD = re.compile(
     rf"(?<![_{UNSPACED}{HANGUL}])(?<={WORD_CHARACTER})(?![_{UNSPACED}{HANGUL}]){WORD_CHARACTER}"
 )
 _MOST_TRIED = 1_000
-"""Maximum number of occurrences of a quotation within longer words that are passed over.
+"""A quotation may occur within longer words; at most this many such occurrences are passed over.
 
-Only a quotation of a few letters occurs so often; it then counts as not found. The limit keeps the
+Only a quotation of a few letters occurs so often. It then counts as not found. The limit keeps the
 time linear in a hostile text, and was chosen by hand.
 """
 

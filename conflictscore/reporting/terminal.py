@@ -101,12 +101,10 @@ def _print_summary(report: ConflictReport, console: Console) -> None:
     _indented(console, f"{_scores(report)}   (0 is best)")
     for evidence in report.claims:
         sides = f"{len(evidence.supports)} for, {len(evidence.contradicts)} against"
-        mark = Text(f" {_state_of(evidence, report)} ", style="black on yellow")
-        is_marked = bool(_state_of(evidence, report))
+        state = _state_of(evidence, report)
+        mark = Text(f" {state} ", style="black on yellow") if state else ""
         number, text = evidence.claim.number, printable(evidence.claim.text)
-        line = Text.assemble(
-            f"{number}. {text}   ", (sides, "dim"), "  ", mark if is_marked else ""
-        )
+        line = Text.assemble(f"{number}. {text}   ", (sides, "dim"), "  ", mark)
         console.print(Padding(line, (0, 2), expand=False))
 
 
@@ -230,8 +228,8 @@ def _print_claims(
         _indented(console, f"pairs decided by: {', '.join(stages_in_words)}")
     for evidence in report.claims:
         number, text = evidence.claim.number, printable(evidence.claim.text)
-        how = _state_of(evidence, report)
-        mark = Text(f" {how} ", style="black on yellow") if how else Text("")
+        state = _state_of(evidence, report)
+        mark = Text(f" {state} ", style="black on yellow") if state else ""
         line = Text.assemble(f"{number}. ", text, "  ", mark)
         console.print(Padding(line, (1, 2, 0, 2), expand=False))
         _grid(console, _sides(evidence, report, documents), 5)  # indented below the claim's text

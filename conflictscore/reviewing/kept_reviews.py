@@ -45,7 +45,7 @@ _LATIN = str.maketrans(
     "\u03bf\u03b1\u03c1\u03bd\u03b9",
     "aeopcyxijsbkmhtoapvi",
 )
-"""Cyrillic and Greek letters that look like Latin ones, by which a name could be forged."""
+"""Cyrillic and Greek letters that look like Latin ones, with which a name could be forged."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS reviews (id TEXT PRIMARY KEY, review TEXT NOT NULL)"
 
@@ -84,6 +84,7 @@ class KeptReviews:
         self.name = runs.name if runs and not store else "live runs"
         self.kept_in = "store" if store else "file" if runs else "memory"
         self._file = reviews_beside(runs) if runs and not store else None
+        # without a store, the table is in memory; it stays empty if there is a file
         self._table = store or SQLiteTables(None, unusable=lambda e: ConfigurationError(str(e)))
         self._table.make(_TABLE)
         self._size, self._count, self._seen = 0, 0, set[str]()

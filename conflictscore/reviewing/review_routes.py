@@ -39,7 +39,7 @@ from conflictscore.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
-# Numbers of entries on one page of a list; the page in the browser asks for the next page.
+# Numbers of entries on one page of a list; the browser requests further pages.
 _PAGE_RUNS, _PAGE_REVIEWS = 30, 20
 # An export is built in memory, so only one export is built at a time. Other exports wait for at
 # most this many seconds.

@@ -51,7 +51,7 @@ _INEXACT = re.compile(
 # A question mark at the end, perhaps followed by closing marks.
 _ASKED = re.compile(r"[?\uff1f\u061f][\"'”’»)\]*_\s]{0,9}$")
 _CELLS = re.compile(r"[|\t]| {3,}|^[^,;.]{1,30}[,;][^,;.]{1,30}$")
-"""Matches a row of a table."""
+"""Matches a row of a table: pipes, tabs or wide gaps, or two short cells with one separator."""
 # A list of names and values, such as "Height: 12 m; Width: 5 m".
 _LISTED = re.compile(r"[:—–] [^;:]{1,40}; [^;:]{1,40}[:—–] [^;:]{1,40}(?:;|$)")
 # Years from 1000 to 2099.
@@ -143,6 +143,7 @@ def pitfall(claim: str, passage: str, label: Label) -> str | None:
         return None
     claim, passage = claim[:_MOST_OF_CLAIM], passage[:_MOST_CHARS]
     rows = sum(bool(_CELLS.search(line)) for line in passage.splitlines())
+    # a single line of this form may be prose, such as "Yes, in 1871"
     if rows > 1 or _LISTED.search(passage):
         return "a table"
     claim_sentence = _read(claim)

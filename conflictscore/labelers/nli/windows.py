@@ -213,7 +213,7 @@ class _Outline:
         line = bisect_right(self._starts, start) - 1
         heading, head = self._headings[line], self._heads[line]
         parts = [] if heading is None else [self._lines[heading]]
-        if head is not None:
+        if head is not None:  # a window that begins with the header already has it
             parts += [] if self._starts[head] == start else [self._lines[head]]
         else:
             sentence = self._sentences[bisect_right(self._sentences, start - 1) - 1]
@@ -259,6 +259,7 @@ def _table_heads(lines: Sequence[str]) -> list[int | None]:
             first = None
         elif first is None:
             first = number
+        # a table that begins with a rule has no header
         heads.append(first if first is None or not _RULE.fullmatch(lines[first]) else None)
     return heads
 

@@ -139,7 +139,7 @@ def _words_in(text: str) -> _Words:
 def _tokens(text: str) -> Iterator[tuple[int, int, StatedValue | None]]:
     """Yield the offsets of each word and value of a text, and the value if it is one."""
     begin = 0
-    for stated_value in (*values_in(text), None):
+    for stated_value in (*values_in(text), None):  # None stands for the end of the text
         start, end = (len(text),) * 2 if stated_value is None else stated_value.span
         for match in _WORD.finditer(text, begin, start):
             yield (*match.span(), None)
