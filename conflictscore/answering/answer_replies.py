@@ -49,8 +49,8 @@ _CITATION = re.compile(
 def form_of(options: Sequence[str], *, by_probability: bool = False) -> str:
     """Return the prefix of a template's name, which depends on how a choice is read.
 
-    The paper's templates take two options and expect a reply such as ``(A)``. If the choice is made
-    by the probability of each letter, the reply must begin with the letter itself.
+    The paper's templates take two options and expect a reply such as ``(A)``. If the probabilities
+    of the letters decide, the reply must begin with the letter itself.
     """
     if len(options) > 2 or by_probability:
         return "options"
@@ -141,7 +141,7 @@ def copied(text: str, request: str, own: str) -> bool:
 
 
 def of_the_task(text: str, passage: str) -> bool:
-    """Return whether a replacement for a passage is about the task instead of the subject.
+    """Return whether a replacement for a passage is about the task, not about the subject.
 
     Small models sometimes write "The passage is kept as it stands." instead of the passage itself.
     Phrases such as "the passage of the act" do not count.

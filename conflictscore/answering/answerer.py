@@ -81,7 +81,11 @@ class ModelAnswerer:
     context: RunContext
 
     async def first(self, state: RagState, meter: UsageMeter) -> GeneratedAnswer:
-        """Answer in free form, or by choosing an option."""
+        """Answer in free form, or by choosing an option.
+
+        The question is clear without its conversation, but the conversation is shown, too. It may
+        contain instructions, as in system messages, and may ask for a style or a language.
+        """
         context, options = self.context, state["options"]
         by_probability = context.option_probabilities
         history = conversation_of(state, context.generator).messages

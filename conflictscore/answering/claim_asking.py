@@ -108,8 +108,8 @@ async def claims_of_answer(
     question = state.get("question", "")
     if is_json(answer):
         return await _claims_of_json(answer, question, judge)
-    # An answer that is only scored has no question and is not corrected. Its claims need no
-    # question to be clear, and no place in the answer.
+    # An answer that is only scored has no question and is not corrected, so its claims need no
+    # place in the answer.
     in_place = context.settings.regeneration == "revise" and bool(question)
     short = in_place and _is_short(answer)
     asking = _Asking(answer, material_line(question) if in_place else "", judge)
@@ -152,8 +152,8 @@ def _claims_without_a_call(question: str, answer: str) -> AnswerClaims | None:
 async def _claims_of_json(answer: str, question: str, judge: Reader) -> AnswerClaims:
     """Return the claims of a JSON answer, one for each value, with gaps for omitted values.
 
-    If no value was left out, the gaps are the parts of the answer that no claim covers. Otherwise,
-    such a part would report an omitted value for a second time.
+    If values were left out, there are no other gaps, since an uncovered part would report such a
+    value for a second time. If not, the gaps are the parts of the answer that no claim covers.
     """
     json_claims = await claims_of_values(answer, question, judge)
     gaps = tuple(Gap(kind=GapKind.UNCLAIMED, note=note) for note in json_claims.left_out)

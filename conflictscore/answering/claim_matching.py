@@ -41,8 +41,8 @@ def claims_about(
     the words that both contain make up half of the words of either. Claims repeat the question, so
     the question's words in a claim may be ignored here. Third, claim and passage share two words
     that occur in no other passage and in at most one other claim. Such a word must not be a name or
-    occur in the question, and one of them is not enough, since claims repeat the names of their
-    subject. Words that occur in very many passages are ignored: they identify no passage, and
+    occur in the question, since claims repeat the names of their subject. One such word is not
+    enough. Words that occur in very many passages are ignored: they identify no passage, and
     ignoring them keeps the time linear.
 
     Args:
@@ -66,6 +66,7 @@ def claims_about(
         # Frequent words count here: half of the claim as it is written must occur in the passage.
         least = len(terms.of_a_place)
         near |= {n for n in counts if 2 * counts[n] >= min(sizes[n], least)}
+        # without a question, the line above has already found these passages
         near |= _with_half_of(terms.of_a_place - asked, telling) if asked else set()
         # Two numbers may recur by chance, such as years, so only words count here.
         near |= _with_two_of(terms.words & rare, telling)

@@ -14,7 +14,8 @@ from conflictscore.scripts import words_in
 # Minimum number of words in a JSON value that may state something of its own. A shorter value is a
 # name or a code.
 _WORDS_OF_A_VALUE = 3
-# Three consecutive words, which code seldom contains.
+# Three consecutive words, which code seldom contains. The lookbehinds keep a match from beginning
+# within a word, and the possessive repetitions keep the time linear.
 _PROSE = re.compile(r"(?<![\w\u2019-])(?<!\w')\w[\w'\u2019-]*+(?:,? \w[\w'\u2019-]*+){2,}+")
 # Words that begin lines of code and commands, even if the line looks like prose.
 _PROGRAM = re.compile(

@@ -39,6 +39,7 @@ def untranslated(
     # a short answer may not reveal its language
     if code in (None, "en") or language_of(answer) not in (None, code):
         return [*located_claims]
+    # a word that both languages have, such as Dutch "is", shows no translation
     foreign = _ENGLISH - LANGUAGES[str(code)].common  # mypy does not see that code is not None
     # several claims of one passage may all become that passage, which then counts once
     own = dict[Placed, None]()

@@ -14,7 +14,7 @@ from conflictscore.models.json_lists import json_texts
 from conflictscore.models.replies import unwrapped
 from conflictscore.scripts import terms_in
 
-# Repetitions are bounded, so that a search through a hostile text takes linear time.
+# Repetitions are bounded or possessive, so that a search through a hostile text takes linear time.
 _HEADING = re.compile(
     r"^[\W_]*(?:<\w{1,6}>)?claims[\W_]*(?:</\w{1,6}>)?$|^[*_#\s]*claims[:\uff1a][*_]*\s*(?P<first>\S.*)$",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _SHORTEST_STEM, _LONGEST_ENDING = 4, 3
 start, and at most this many letters follow. "opening" and "opened" qualify, "internal" and
 "international" do not.
 """
-# Words with which a model comments on its list of claims, instead of stating a claim.
+# Words with which a model comments on its list of claims.
 _ADDRESSES_READER = re.compile(
     r"\b(?:(?:let|tell)\s+me|feel\s+free|i\s+(?:hope|have|left|can|could|did|omitted|skipped|split)"
     r"|hope\s+this|(?:would|do|if)\s+you|these\s+(?:are|claims)|this\s+(?:list|covers)|note|please"
@@ -54,8 +54,8 @@ _ADDRESSES_READER = re.compile(
 # Maximum number of lines of introduction before a list. With more, the first claims of a list that
 # has no marks could be taken for its introduction.
 _LEAD_LINES = 3
-# Words of a reply and of the answer are compared by their first letters, up to this number, so that
-# inflected forms count as the same word.
+# Words of a reply and of the answer are compared only by their first letters, so that inflected
+# forms count as the same word.
 _STEM = 5
 _OWN, _FOREIGN = 0.5, 0.34
 """Bounds for the share of a line's words that occur in the answer.
@@ -114,8 +114,8 @@ def _without_label(text: str) -> str:
     """Remove a bold label before a claim, if the claim itself contains the label's words.
 
     If the claim lacks these words, the label may be the claim's subject, as in "**Ada Holm:** Built
-    the museum." A word with the same letters and capitals in both may be a name, so it does not
-    count as repeated.
+    the museum." A word that is written in the same way in both, capitals included, may be a name,
+    so it does not count as repeated.
     """
     label = _LABEL.match(text)
     if label is None:

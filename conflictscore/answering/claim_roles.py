@@ -4,7 +4,7 @@ Such a claim has all the words of the passage, but states something different. T
 if the words on either side of a shared word have traded places ("Vik beat Dal", "Dal beat Vik").
 Words around an auxiliary may also trade places ("Dal hat Vik geschlagen"). In a passage with
 several numbers, a claim also swaps roles if it gives the number of one name to a different name. So
-does a claim that says "from" instead of "until". Words such as "borders" and "resembles" are
+does a claim with "from" where the passage has "until". Words such as "borders" and "resembles" are
 symmetric, so a text with such a word never counts. When in doubt, the roles count as unchanged.
 Time is linear in the lengths of the texts.
 
@@ -50,7 +50,7 @@ _NEVER_NAMES = FUNCTION_WORDS | _BEFORE_ADVERBIALS
 # Clauses of German and Dutch, the languages with verbs at the end.
 _CLAUSE = re.compile(r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:und|aber|en|maar)\b")
 _MOST_WORDS = 80  # Maximum number of words in a text to compare; longer sentences are lists.
-# Parts of a passage, in any language, each of which may give the number of one name.
+# Joints, in any language, between parts of a passage that may each give the number of one name.
 _JOINT = re.compile(
     r"[,;:()]|\s[\u2013\u2014-]\s|\b(?:and|while|but|whereas|und|aber|et|mais|y|pero|mientras)\b"
 )

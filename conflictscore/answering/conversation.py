@@ -98,9 +98,8 @@ async def stand_alone_question(
 ) -> str:
     """Return the question, rewritten by a model so that it is clear without the conversation.
 
-    The model that answers is asked first. A question that depends on the conversation cannot be put
-    to documents. So if this model fails, the judge is asked too, provided that it is a different
-    model.
+    The answering model is asked first. If it fails, a judge that is a different model is asked. A
+    question that depends on its conversation cannot be put to documents, so a second try pays.
     """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))
@@ -128,6 +127,6 @@ def _read_question(question: str, reply: str) -> str:
     """
     text = read_text(reply)
     asks = text.rstrip(_CLOSING).endswith(_QUESTION_MARKS)
-    if question.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks and text != question:
+    if question.rstrip(_CLOSING).endswith(_QUESTION_MARKS) and not asks:
         raise ValueError("it is a statement, not a rewritten question")
     return text

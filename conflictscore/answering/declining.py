@@ -178,8 +178,8 @@ _GREETINGS = re.compile(
     rf"{_COURTESY}{{0,4}}[\s.!,。\uff01]*",
     re.IGNORECASE,
 )
-# Words by which a chatbot agrees with or apologises to its user before it answers. Such words state
-# nothing themselves.
+# Words with which a chatbot agrees with its user, or apologises, before it answers. These words
+# state nothing themselves.
 _AGREEMENT = re.compile(
     r"\s*(?:(?:yes|ok|okay|right|correct|exactly|indeed|absolutely|of course|sorry|good catch)"
     r"[,.!;:]?\s{1,2})?(?:you(?:['\u2019]re| are) (?:absolutely |quite |completely )?right"

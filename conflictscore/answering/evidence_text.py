@@ -74,8 +74,8 @@ def conflict_details(
 ) -> str:
     """Return a claim's supporting and contradicting documents with their passages (Table 13).
 
-    Every document has a line, including copies. The passage is the judge's quotation if it occurs
-    exactly once in the document, and otherwise the passage found by
+    Every document has a line, including copies. The passage is the judge's quotation if the
+    document contains it in one piece, without omissions. Otherwise, it is the passage found by
     :func:`~conflictscore.labelers.quotes.passage_of`. If weights are given, the documents with the
     highest weights come first on each side.
     """

@@ -16,6 +16,7 @@ _BULLET = re.compile(
     re.IGNORECASE,
 )
 # Numbers of list items, such as "3.", "(3)", "#3", "**3.**" and keycaps; they may also be headings.
+# Only after "#" may a number stand without a sign after it.
 _NUMBER = re.compile(
     r"^(?P<title>#{1,6}\s)?[*_]{0,3}[(\[#]?(?P<number>\d{1,3})"
     r"(?:\\?[.):\]][*_]{0,3}\s+|[、\uff0e]\s*|\ufe0f?\u20e3\s*|\s[-–—]\s+|(?:(?<=#\d)|(?<=#\d\d)|(?<=#\d\d\d))\s+)(?=\S)"
@@ -218,9 +219,9 @@ def _counting(
 ) -> frozenset[int]:
     """Return the indices of the lines that are numbered 1, 2, 3 … in order.
 
-    If ``alone`` is true, a 1 counts even if no 2 follows. A section or a whole reply may have just
-    one claim. A nested list may also have just one item. If that item is one of ``names``, its
-    number belongs to the name.
+    If ``alone`` is true, a 1 counts even if no 2 follows, since a section or a whole reply may have
+    just one claim. A nested list may also have just one item, unless the number belongs to a name.
+    ``names`` are the indices of the lines with such names.
 
     Any other number is part of the claim itself, as in "12. Mai 1932" or "1. FC Vik". A nested list
     has its own sequence at each depth.

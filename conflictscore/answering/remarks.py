@@ -1,7 +1,7 @@
 """Recognises an answer's remarks on its own sources, which no document can support or contradict.
 
 Clauses such as "No other passage contradicts this" and "none of the documents mention a price"
-describe the documents; the labels of the claims do that more reliably. Advice to ask someone
+describe the documents. The labels of the claims do that more reliably. Advice to ask someone
 ("check with your embassy") states no fact. A clause with a number or a name is never a remark. Time
 is linear in the length of the text.
 """

@@ -102,7 +102,7 @@ _OF_THE_FRAME = frozenset(["statem", "claim"])
 _ANSWER_FRAME = re.compile(r"\s{0,8}the (?:\w{1,12} )?answer (?:to|is|was)\b", re.IGNORECASE)
 # Stems of the words of that frame, which say nothing about the subject.
 _OF_THE_ANSWER_FRAME = frozenset(["answer", "questi"])
-# A question that offers two answers, such as "Is it red or blue?"
+# A question that offers two answers, such as "Is it red or blue?"; "or not" offers no second one.
 _CHOICE = re.compile(
     r"\s{0,8}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b"
     rf"[^?]{{0,{_MOST_COMPARED}}}[ ,](?P<first>\w+),? or "
@@ -125,7 +125,9 @@ def telling_terms(text: str) -> frozenset[str]:
     plain = without_invisibles(text[:_MOST_COMPARED])
     numbers = numbers_in(plain)
     words = terms_in(_NUMBER.sub(" ", plain))
+    # single letters say little: they are initials, options or units
     stems = {word[:STEM] for word in words if word not in _FUNCTION_WORDS and len(word) > 1}
+    # whole negations are needed for comparison with the list; "without" is longer than a stem
     return frozenset(stems | numbers | _NEGATIONS.intersection(words))
 
 
@@ -357,7 +359,8 @@ def _opposite_of_led(answer: str, question: str) -> str | None:
     word = led["word"].casefold()
     more = _outside(answer, question) - {word[:STEM]} - (_OF_THE_FRAME if frame else set())
     # after "no", the rest may repeat the question with a negation: "No, the lamp does not burn."
-    if more - (_NEGATIONS if word not in _AFFIRMING and not frame else set()):
+    denials = telling_terms(" ".join(_NEGATIONS))
+    if more - (denials if word not in _AFFIRMING and not frame else set()):
         return None
     return f"{_turned(word).capitalize() if frame else _turned(led['word'])}."
 

@@ -38,6 +38,7 @@ _YEAR_WORDS = (
     rf"|{_SPELLED})\b|\b(?:never|ago|century|centuries|decades?)\b"
 )
 _STATES_YEAR = re.compile(_YEAR_WORDS, re.IGNORECASE)
+# English names of months are in ASCII; names in other languages are not needed, but do no harm.
 _STATES_TIME = re.compile(
     rf"{_YEAR_WORDS}|\b(?:{'|'.join(name for name in MONTHS if name.isascii())}"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|yesterday|tomorrow|tonight|dawn|dusk"
@@ -64,7 +65,8 @@ def asks_for_time(question: str) -> bool:
 def stating_times(documents: Sequence[Document], question: str) -> list[Document]:
     """Return documents with only the sentences that may answer the question, if it asks for a time.
 
-    The first document stays whole: a model server that reads it alone later has its state.
+    The first document stays whole. A model server keeps what it has read, so it need not read this
+    document again when a later request begins with it.
     """
     states_time = _wanted(question)
     if states_time is None:

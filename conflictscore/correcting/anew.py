@@ -39,6 +39,7 @@ async def write_anew(
     change = Change.kept(before, 0, [claim], round=last.round + 1, whole=True)
     request = RevisionRequest(last.answer, claim, report.weights)
     try:
+        # a model's calls have a deadline of their own, but those of a caller's agent have none
         async with in_time("the model"):
             reply = await answerer_of(context).again(state, request, meter)
         failure = None if reply.answer.text.strip() else FailureKind.UNREADABLE
@@ -47,7 +48,7 @@ async def write_anew(
         failure, note = error.failure, str(error)
     if failure is not None:
         update = {"accepted": False, "note": note, "failure": failure}
-        return Written((change.model_copy(update=update),))
+        return Written((change.model_copy(update=update),), notes=notes)
     after = reply.answer.text
     update = {"after": after, "reason": reply.answer.justification}
     if differs(before, after):
@@ -64,6 +65,7 @@ def claims_by_choice(report: ConflictReport) -> dict[Reconsider, int]:
     """
     if report.reconsider is None:
         raise ValueError("no claim is disputed")
+    # reports stored by the earliest versions do not have ``disputed``
     return {
         "worst": report.reconsider,
         "first": min(report.disputed, default=report.reconsider),
@@ -80,7 +82,9 @@ async def _chosen(
     """
     numbers, numbers_by_choice = report.disputed, claims_by_choice(report)
     if len(numbers) < 2 or context.reconsider != "asked":
+        # "asked" has no number of its own; it is chosen here only if a single claim is disputed
         return numbers_by_choice.get(context.reconsider, numbers_by_choice["worst"]), ()
+    # the order of the answer, since the order of importance would suggest a choice
     claims = {number: report.evidence(number).claim.text for number in sorted(numbers)}
     prompt = context.prompts.render(
         "main_claim",
@@ -96,8 +100,10 @@ async def _chosen(
         return int(match[0])
 
     try:
-        naming = answerer_of(context).reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
-        return await naming, ()
+        async with in_time("the model"):
+            answerer = answerer_of(context)
+            number = await answerer.reply(state, prompt, read, meter, max_tokens=_NUMBER_TOKENS)
     except (ProviderError, ContextWindowError) as error:
         note = f"the model named no main claim, so the most contradicted one was chosen: {error}"
         return numbers_by_choice["worst"], (note,)
+    return number, ()

@@ -30,8 +30,8 @@ from conflictscore.values import values_in
 
 _OUTNUMBERED = "more documents contradict than support"
 _FEWER_LABELS = "fewer of its pairs have a label than before"
-# Citations such as "[3]", "[3](https://…)" and "(Docs 1, 2)". Other links may be names in the
-# sentence, so their text counts as part of the passage.
+# Citations such as "[3]", "[3](https://…)" and "(Docs 1, 2)", with addresses as long as in
+# ``citing``. Other links may be names in the sentence, so their text counts as part of the passage.
 _CITED = re.compile(rf"\[\d{{1,3}}\](?:\([^()\s]{{1,500}}\))?|{IN_WORDS}")
 _CLAIMS_NOTHING = "it makes no claim in place of the old one"
 
@@ -70,8 +70,8 @@ def refusal(
     Second, the change states the winner and no longer states the loser; a hedge instead states both
     sides, each supported by a document. Third, each further claim that it adds is supported by at
     least one document. If the claim adds a number or several informative words, a document that did
-    not vote for the winner must support it. No more documents may contradict the claim than support
-    it, unless the claim states a part of the winner.
+    not vote for the winner must support it. At least as many documents must support the claim as
+    contradict it, unless the claim states a part of the winner.
     """
     return _refusal_of_looks(_Case(change, old, new, now))
 
@@ -116,6 +116,7 @@ def _refusal_of_whole(case: _Case) -> str | None:
     """Return why a whole new answer, made without second looks, is refused; None if accepted."""
     # without a look, nothing says which statement won, so only the balances of the claims count
     before, after = case.balances(case.old), case.balances(case.new)
+    # without claims there are no pairs, which is not a loss of labels
     if case.new and case.loses_coverage:
         return _FEWER_LABELS
     if not better_evidence(before, after):
@@ -191,7 +192,7 @@ def _is_backed_by_its_source(
     known_texts = (case.change.before, *look_texts, *old_texts, *questions)
     new_terms = telling_terms(claim.claim.text).difference(*map(telling_terms, known_texts))
     behind = {n for look in deciding_looks for n in look.counterpart.votes}
-    # one new word may be a synonym or a function word of another language, but a number is neither
+    # a single new word may be a synonym or a foreign function word, but a number is neither
     has_number = any(map(str.isdigit, "".join(new_terms)))
     return (has_number or len(new_terms) > 1) and behind.issuperset(claim.supports)
 

@@ -22,7 +22,14 @@ IN_WORDS = (
 _CITATION = re.compile(rf"{_LINK}|\[(?P<number>\d{{1,3}})\](?!\()|{IN_WORDS}")
 # "[1], [2]" is one group of citations
 _BETWEEN = re.compile(r"[\s,;]{0,3}")
-_PLURALS = {"Doc": "Docs", "doc": "docs", "Document": "Documents", "document": "documents"}
+_PLURALS = {
+    "doc": "docs",
+    "document": "documents",
+    "source": "sources",
+    "dokument": "dokumente",
+    "quelle": "quellen",
+}
+_PLURALS |= {word.capitalize(): plural.capitalize() for word, plural in _PLURALS.items()}
 _SINGULARS = {plural: word for word, plural in _PLURALS.items()}
 
 
@@ -42,7 +49,7 @@ def cites(passage: str, documents: Sequence[Document]) -> bool:
 
 
 def citations_of(passage: str, side: Candidate, documents: Sequence[Document]) -> bool:
-    """Return whether a passage cites documents as "[number]" and they all support a statement."""
+    """Return whether a passage cites documents by "[number]", and all of them support a side."""
     numbers = [each for each in _citations(passage, documents) if each.form == "number"]
     cited_numbers = {number for each in numbers for number in each.documents}
     return bool(cited_numbers) and cited_numbers <= {*side.votes, *side.evidence.supports}
@@ -54,6 +61,7 @@ def without_last_citations(passage: str, documents: Sequence[Document]) -> str:
     A group that cites something other than documents of the run is kept.
     """
     runs = _runs(passage, documents)
+    # if words follow the last group, it is not at the end
     if not runs or passage[runs[-1][-1].end :].strip(" ).!?\u3002"):
         return passage
     run = runs[-1]
@@ -125,7 +133,7 @@ def _citations(passage: str, documents: Sequence[Document]) -> list[_Citation]:
     numbers = {document.number for document in documents}
 
     def of_run(cited: tuple[int, ...]) -> tuple[int, ...]:
-        # callers without the run's documents pass none; any number may then be that of a document
+        # without a list of documents, any number may be that of a document
         return cited if not numbers or numbers.issuperset(cited) else ()
 
     citations = list[_Citation]()

@@ -30,7 +30,10 @@ def with_equal_values(
 
 
 def states_the_values(reply: str, quotation: str, claim: str) -> bool:
-    """Return whether a reply states all values of a quotation, apart from the values of a claim."""
+    """Return whether a reply states all values of a quotation, apart from the values of a claim.
+
+    Their order does not matter, since a reply puts them into its own words.
+    """
     reply_values = values_in(reply)
     return all(
         any(value.agrees(reply_value) for reply_value in reply_values)
@@ -39,7 +42,10 @@ def states_the_values(reply: str, quotation: str, claim: str) -> bool:
 
 
 def _are_equal(first: Sequence[StatedValue], second: Sequence[StatedValue]) -> bool:
-    """Return whether two lists of values agree one by one."""
+    """Return whether two lists of values agree one by one.
+
+    The same values in a different order may have other roles, so both documents are then queried.
+    """
     return len(first) == len(second) and all(
         own.agrees(other) for own, other in zip(first, second, strict=True)
     )

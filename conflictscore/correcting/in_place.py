@@ -52,7 +52,8 @@ _LEAST_TOKENS, _MOST_TOKENS = 320, 4096
 longer than the old passage."""
 _EXCERPT_CHARS = 60  # characters of a passage in a note: enough to recognise it
 _TRUTH_VALUES = ("true", "false")
-_FOREIGN_WORDS = 2  # Minimum words of a claim that its passage lacks, if another passage makes it.
+# If a passage lacks at least this many words of its claim, another passage may make the claim.
+_FOREIGN_WORDS = 2
 
 
 class _Dispute(NamedTuple):
@@ -339,7 +340,7 @@ async def _written(
     The prompt contains the end of the preceding text. ``text`` is the passage after the corrections
     that needed no model. A reply that counts as unreadable is requested once more. It counts as
     such if it copies the request, is about the passage itself, or does not fit in place of the
-    passage.
+    passage. A caller's agent has no deadline of its own, unlike a model, so the call gets one here.
     """
     answer, render = last.answer.text, context.prompts.render
     fields = ("question", "before", "passage", "corrections")

@@ -50,8 +50,8 @@ async def look_again_at(claim: ClaimEvidence, passage: str, looking: Looking) ->
             outcome=LookOutcome.ASSERTS_NOTHING,
             why="The claim states nothing about the world, so there is nothing to correct.",
         )
-    # one model must label all candidates, since probabilities of the two models of a cascade are
-    # not comparable; if the voter cannot read the claim's script, the whole cascade labels them
+    # One model must label all candidates, since the probabilities of a cascade's two models are not
+    # comparable. If that model cannot read the claim's script, the whole cascade labels them.
     voter: Labeler = getattr(looking.labeler, "voter", looking.labeler)
     if voter is not looking.labeler and supports_script(voter, claim.claim):
         looking = replace(looking, labeler=voter)

@@ -29,8 +29,8 @@ def lost_words(change: Change) -> tuple[str, ...]:
     """Return the undisputed informative words that a change removes, in the order of the passage.
 
     If a dispute is about a value, only the value is disputed. In any other dispute, every word of
-    the claim is disputed. A passage that was rewritten as a whole has no look that says what was
-    disputed.
+    the claim is disputed. Only replaced claims are compared, since a hedge or an explanation keeps
+    the old statement. A whole new answer has no look, so it is unknown what was disputed.
     """
     looks = [look for look in change.looks if look.decision == "replace"]
     if not looks:

@@ -206,7 +206,10 @@ def is_out_of_scale(rival: str, claim: str, claim_question: str) -> bool:
 
 
 def _only_quantity(text: str, question: str) -> StatedValue | None:
-    """Return the only quantity that a text adds to its question; None for a date or temperature."""
+    """Return the only quantity that a text adds to its question; None for a date or temperature.
+
+    A scale of temperatures has no natural zero, so their ratio means nothing.
+    """
     added = _beyond(values_in(text), values_in(question))
     if len(added) != 1 or added[0].date is not None or added[0].is_year:
         return None

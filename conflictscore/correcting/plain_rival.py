@@ -128,7 +128,7 @@ def _repetitions(claim: str, document: Document) -> Iterator[_Repetition | None]
 
 
 def _agreed_by(of_documents: Sequence[Sequence[_Repetition | None]]) -> _Repetition | None:
-    """Return the documents' common value instead of a claim's value; None if they differ."""
+    """Return the value that all documents give in place of a claim's; None if they differ."""
     if not all(of_documents):
         return None
     first, *more = (each for of_document in of_documents for each in of_document)

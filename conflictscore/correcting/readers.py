@@ -137,6 +137,7 @@ class _Reads(NamedTuple):
         A document of the same group, or of an earlier turn, may answer for a document.
         """
         parts = [[*documents]]
+        # a caller passes a claim or only values, never both
         if not self.claim:
             first = [each for each in documents if each.number not in self.only_values]
             parts = [first, [each for each in documents if each.number in self.only_values]]

@@ -1,10 +1,10 @@
 """Classifies the answers of documents by their relation to a disputed claim.
 
-A labeler also says CONTRADICTS if a document is about a different predicate, entity, time or
-version of the subject. So each document is queried separately, and each reply is put into one of
+A document may have the label CONTRADICTS although it is about a different predicate, entity, time
+or version of the subject. So each document is queried separately, and each reply is put into one of
 four classes. *The same* means that the reply states the claim. A *rival* is a different answer to
-the claim's own question. A reply may also be about *another thing*, or be *nothing* (no answer).
-Only rivals can get votes or be put into the answer.
+the claim's own question. A reply may also be about *another thing*. It is *nothing* if it does not
+answer the question, or if this is unclear. Only rivals can get votes or be put into the answer.
 
 Three methods are tried, the cheapest first. The first method compares the statements. The second
 method labels the reply against the answer, as if the answer were a document; if the label is
@@ -68,8 +68,8 @@ class Related(NamedTuple):
         statement: The text of the answer.
         given_by: The documents that gave the answer when they were queried separately.
         relation: How the answer relates to the claim.
-        knows_better: The side whose document is better informed in the judge's view; None if there
-            is no such side. The weighing then tests whether the judge's view is right.
+        knows_better: The side whose document is better informed in the judge's view, which the
+            weighing tests later; None if there is no such side.
         thing: The name that the document uses for another thing that also fits the question.
         own_thing: The name that the answer or its documents use for the thing that the claim is
             about.
@@ -117,6 +117,7 @@ async def _places_of_same(
         for n, each in enumerate(answers)
         if same_answer(each.statement, own, question)
         or is_within_bounds(each.statement, own)
+        # a capable judge recognises other words for the same answer by itself
         or (looking.judge.model.is_local and is_the_claim_reworded(own, each.statement, question))
     }
     pending = [place for place in range(len(answers)) if place not in same]
@@ -128,15 +129,17 @@ def is_the_claim_reworded(claim: str, reply: str, question: str) -> bool:
     """Return whether a reply has every answering word of a claim, and no further name or value.
 
     Words of denial are ignored: "On the first Sunday nobody pays" and "Entry is free on the first
-    Sunday" give the same day. The result is False for a yes-or-no question.
+    Sunday" give the same day. The result is False for a yes-or-no question, since a denial may be
+    the answer to it.
     """
     if _YES_NO_QUESTION.match(question):
         return False
     own_terms = telling_terms(claim) - telling_terms(question) - _QUANTIFIERS
     known = telling_terms(f"{claim} {question}")
+    # the first word is capitalised whether or not it is a name
     names = " ".join(word for word in reply.split()[1:] if word[0].isupper())
-    has_answer = bool(values_beyond(reply, f"{question}\n{claim}")) or telling_terms(names) - known
-    return bool(own_terms) and own_terms <= telling_terms(reply) and not has_answer
+    adds_answer = bool(values_beyond(reply, f"{question}\n{claim}")) or telling_terms(names) - known
+    return bool(own_terms) and own_terms <= telling_terms(reply) and not adds_answer
 
 
 def _related(answer: Rival, relation: Relation, **more: Any) -> Related:
@@ -189,7 +192,8 @@ def _by_words(claim: ClaimEvidence, question: str, answer: Rival, looking: Looki
         if n in documents and tells_own_fact(documents[n], question, looking.question, text, own)
     ]
     if not others:
-        # a document without words for the fact may not state it, so the reply's bearing is unclear
+        # Without a word for the fact, a document may state nothing about it. So it is unclear
+        # whether the reply is about another fact or about none.
         return _related(answer, Relation.NOTHING)
     others = [each for each in others if _is_of_the_thing(each, answer, text, own, looking)]
     if not others:
@@ -213,6 +217,8 @@ def _is_of_the_thing(
     looking: Looking,
 ) -> bool:
     """Return whether a document's answer is about the claim's own thing, and holds in general."""
+    # Here the user's question counts, since it names the thing that the user means. The claim's own
+    # question is written from the claim, and may name something else.
     if has_longer_name(document, without_dates(looking.question), own):
         return False
     # A notice of a new limit may also say how long the limit holds.
@@ -256,7 +262,7 @@ async def _judged(
     for answer, giver, verdict in zip(answers, givers, verdicts, strict=True):
         is_named = stands_in(verdict.thing, giver)  # an empty name is in no document
         own_stands = any(stands_in(verdict.own_thing, text) for text in texts)
-        apart = is_named and own_stands
+        apart = is_named and own_stands  # a single name does not distinguish two things
         relations.append(
             _related(
                 answer,

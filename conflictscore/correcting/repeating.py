@@ -38,10 +38,10 @@ def to_read(
 ) -> ToRead:
     """Separate the documents that support a claim and state no other value than the claim's.
 
-    Only values of the same kind are compared: years with years, and lengths with lengths. If the
-    claim adds no value or several values to the question that it answers, all documents have to be
-    read. The same holds if the labeler is not embedded: then supporting documents are read only if
-    no document contradicts the claim, so that their labels are in doubt.
+    Only values of the same kind are compared: years with years, and lengths with lengths. All
+    documents have to be read if the claim adds no value or several values to its question. All have
+    to be read, too, if the labeler is not embedded. Supporting documents are then passed here only
+    if no document contradicts the claim, so their labels are in doubt.
     """
     context = f"{question}\n{claim.claim.text}"
     new_values = values_beyond(claim.claim.text, question)

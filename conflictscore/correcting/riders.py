@@ -187,7 +187,7 @@ def _without_clauses(
 ) -> str:
     """Return the clauses of a text that answer a claim's question, with their punctuation.
 
-    A whole statement of which nothing is removed is returned as it is. Return an empty string if
+    A whole statement is returned as it is if nothing has to be removed. Return an empty string if
     the only clause that answers is an instruction.
     """
     body = _without_parentheses(text, known_terms)
@@ -300,7 +300,7 @@ def _is_ordered(text: str, known_terms: frozenset[str]) -> bool:
 def _is_rider(
     clause: _Clause, known_terms: frozenset[str], *, is_open: bool, has_duty: bool
 ) -> bool:
-    """Return whether a clause is an instruction or a further statement instead of an answer.
+    """Return whether a clause does not answer, but is an instruction or a further statement.
 
     A further statement does not count if the question asks why or how, or if the clause is a
     condition of a duty.

@@ -178,7 +178,10 @@ def explained_things(
 
 
 def tellable(look: SecondLook, language: Language | None) -> SecondLook:
-    """Remove from a look the answers about other things that are in a different language."""
+    """Keep a passage from stating answers about other things that are in a different language.
+
+    Such an answer loses its evidence, without which it is not stated.
+    """
     related = tuple(
         answer
         if answer.evidence is None or (language and _is_in(language, answer.statement))

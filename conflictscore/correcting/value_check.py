@@ -1,7 +1,7 @@
 """Asks the document behind a rival what the rival's value refers to.
 
-A small reader answers every question: if it is asked how high a dam is, it turns "the gates of its
-spillway are 7 metres high" into "the dam is 7 metres high". An encoder does not notice, since the
+A small reader answers every question. Asked how high a dam is, it turns "the gates of its spillway
+are 7 metres high" into "the dam is 7 metres high". An encoder does not notice, since the
 document has all the words. The opposite question does not suggest an answer: asked what "7 metres"
 is, the reader says "the height of the gates". So if only one document gives a rival, the opposite
 question is put to this document. The rival counts only if the answer supports the claim with the

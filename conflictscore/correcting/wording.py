@@ -85,8 +85,7 @@ def exchanged(look: SecondLook) -> tuple[str, str] | None:
     """Return the span of a claim that the winner replaces, and the new text.
 
     Return None unless a rival has won and only one span differs. The same span is often replaced in
-    two claims of a passage, since the model that splits an answer may list a fact both separately
-    and as part of its sentence.
+    two claims of a passage, since models tend to list a fact both alone and as part of a sentence.
     """
     if look.decision != "replace" or look.rival is None:
         return None

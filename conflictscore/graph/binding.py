@@ -100,8 +100,9 @@ class Binding:
                 self._records.shared(state, is_last=name == _LAST) as made,
             ):
                 working = node(cast("RagState", StateOfRecords(state, made)), runtime)
-                # a foreign labeler must run where its client was made; otherwise, a step with long
-                # texts gets an event loop of its own, so as not to block the caller's
+                # A foreign labeler must run where its client was made. With a labeler of this
+                # package, a step with long texts gets its own event loop and does not block the
+                # caller's.
                 if not _is_own(context.labeler):
                     update = await on_home_loop(lambda: working)
                 else:

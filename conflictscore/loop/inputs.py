@@ -11,7 +11,7 @@ from conflictscore.loop.turns import messages_of
 from conflictscore.records import Answer, Document, differs, encodable
 from conflictscore.retrieval.documents import as_documents
 
-# The fields that a run writes into the state, by the type of their empty values.
+# The fields that a run writes into the state. Those of the first three lines are None at first.
 _TEXTS = ("run_id", "draft", "decomposition_error", "decision", "reason", "regeneration_error")
 _VERDICTS = ("answer", "first_answer", "flipped", "justification", "checked", "examined")
 _REPORTS = ("report", "final_report")
@@ -50,7 +50,7 @@ def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any
     blank["is_question_clear"] = True
     if context.retriever is not None:
         blank["documents"] = []
-    # None counts as missing, since programs often pass a field without having a value for it
+    # None counts as missing, since programs often pass a field for which they have no value
     whole = {**blank, **{name: field for name, field in run_input.items() if field is not None}}
     question = whole["question"]
     if messages := messages_of(whole.get("messages"), "messages"):
@@ -85,7 +85,7 @@ def _options_of(state: RagState) -> list[str]:
 def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
     """Return the first answer if the caller passed one, and None otherwise.
 
-    In multiple choice, white space and case may differ from the option.
+    For a multiple-choice question, white space and case may differ from the option.
     """
     text: object = state.get("draft_answer")
     if text is None:

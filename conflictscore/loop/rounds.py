@@ -38,7 +38,7 @@ def to_look_for(state: RagState, context: RunContext) -> tuple[ClaimEvidence, ..
     last, earlier_searches = attempts_of(state)[-1], searches_of(state)
     has_searched = any(search.round == last.round for search in earlier_searches)
     # After the last round, no answer is corrected, so a search would be useless. The range stands
-    # for the attempts before the last one, since only their number matters.
+    # for the attempts before the last one: only their number matters.
     is_final = not may_look_again(range(last.round), context)
     if is_final or has_searched or last.report is None:
         return ()
@@ -65,7 +65,7 @@ def _doubtful_claims(report: ConflictReport, context: RunContext) -> list[ClaimE
 
 def _has_more_at_hand(state: RagState, context: RunContext) -> bool:
     at_hand = getattr(context.retriever, "at_hand", None) or 0
-    # the paper's loop searches only once, and in multiple choice the options are compared instead
+    # the paper's loop searches only once, and the options of a question are compared as they are
     in_place = context.settings.regeneration == "revise" and not state.get("options")
     return in_place and at_hand > len(state.get("documents", ()))
 

@@ -24,13 +24,13 @@ def spare_time(state: RagState, context: RunContext, attempts: Sized) -> float |
 def correction_time(state: RagState, context: RunContext) -> float:
     """Return the likely seconds that a correction takes, estimated from earlier steps of the run.
 
-    A correction in place takes seven successive calls, each about as long as the decomposition:
-    from asking the documents for their answers to labelling the new claims. A completely new answer
-    must be written, decomposed and labelled.
+    A correction in place takes seven successive calls, each about as long as the decomposition. The
+    first asks the documents for their answers, and the last labels the new claims. A completely new
+    answer must be written, decomposed and labelled.
     """
     timings = state.get("timings", {})
     # Splitting the answer is the one model call that every run has made and timed by now. Its time
-    # is the sum over all rounds, so later estimates are rather too high than too low.
+    # is the sum over all rounds, so later estimates tend to be too high.
     call = timings.get("decompose", 0.0)
     if context.settings.regeneration == "revise" and not state.get("options"):
         return _CALLS_IN_PLACE * call

@@ -23,7 +23,7 @@ async def contextualize(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         try:
             question = await stand_alone_question(original, conversation, context, meter)
         except ProviderError as failure:
-            # the question may refer to its conversation, so documents are not asked it
+            # the question may refer to its conversation, so it is not put to documents
             is_clear = False
             notes.append(
                 f"the question was used as it was asked, without its conversation: {failure}"

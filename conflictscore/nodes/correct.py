@@ -16,8 +16,8 @@ from conflictscore.records import Attempt
 async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     """Reconsider the disputed claims of the last answer in view of their evidence.
 
-    Free-form answers are edited passage by passage, and JSON answers value by value. In multiple
-    choice, the model chooses an option again. If the run follows the paper, free-form answers are
+    Free-form answers are edited passage by passage, and JSON answers value by value. If a question
+    has options, the model chooses again. If the run follows the paper, free-form answers are
     rewritten as a whole. Each reconsidered passage becomes a Change, even if its text stays the
     same, so that the run shows what was examined. If every reconsideration failed, the earlier
     answer is kept.
@@ -26,9 +26,9 @@ async def correct(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
     last = attempts[-1]
     if last.report is None or not last.report.disputed:
         raise ValueError("correct was reached without a disputed claim")
-    # In multiple choice, the answer is an option, so no part of it can be replaced, even if it is
-    # JSON. Other JSON is always edited value by value, even in the paper's loop: a rewritten answer
-    # might no longer have the fields that the caller's program reads.
+    # The answer to a multiple-choice question is an option, so no part of it can be replaced, even
+    # if it is JSON. Other JSON is always edited value by value, even in the paper's loop: a
+    # rewritten answer might no longer have the fields that the caller's program reads.
     as_paper = context.settings.regeneration == "paper" and not is_json(last.answer.text)
     write = write_anew if state["options"] or as_paper else write_in_place
     new_version = await write(last, state, context, meter)

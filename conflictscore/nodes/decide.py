@@ -27,7 +27,7 @@ async def decide(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     A second or later correction also requires new evidence. Further searches, if any, come before
     the correction, once per round. If an earlier correction gave no reason, ``justify`` asks for a
-    reason even if no time is left. It needs a single short call, and nobody can review a change
+    reason even if no time is left. This takes a single short call, and nobody can review a change
     without a reason.
     """
     attempts, changes = attempts_of(state), changes_of(state)

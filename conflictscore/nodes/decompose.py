@@ -43,7 +43,7 @@ _ENDS = " .*_"
 
 
 async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
-    """Decompose the draft; in multiple choice, the text of the chosen option is the only claim.
+    """Decompose the draft; if the question has options, the chosen one is the only claim.
 
     If an answer cannot be decomposed, the state holds the error and the answer gets no score. If a
     changed passage cannot be decomposed, the change gets a note and the guard refuses it. If the
@@ -115,14 +115,14 @@ async def _claims_after(
                 update = await _claims_of_told(change, telling, last, judge)
             elif change.looks and (in_json or _is_known(change)):
                 # The second look has already labelled the statement. A value of a JSON answer
-                # cannot be decomposed, since it is no sentence; its statement stands for it.
+                # cannot be decomposed, since it is no sentence. Its statement stands for it.
                 update = {"new_claims": tuple(_winners(change))}
             else:
                 texts = await claims_of_passage(before, change.after, judge)
                 update = {"new_claims": texts}
                 question = state.get("question", "")
                 missing_words = passed_over(change.after, change.before, texts, question)
-                if missing_words and change.looks:
+                if missing_words:
                     update["note"] = _not_as_a_whole(missing_words)
         except (ProviderError, BudgetError) as failure:
             update = {"note": f"it could not be split into claims: {failure}"}

@@ -37,10 +37,9 @@ async def guard(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
 
     The rules for replaced passages are in :mod:`~conflictscore.correcting.change_refusals`. A
     completely rewritten answer is accepted if its evidence is better than the evidence of the
-    previous answer. However, there are three cases in which such an answer is refused: it makes no
-    claim, no document supports any of its claims, or one of its new claims is contradicted by more
-    documents than support it. Afterwards, the last attempt contains the answer with only its
-    accepted changes.
+    previous answer. Even then, it is refused if it makes no claim, or if no document supports any
+    of its claims. It is also refused if more documents contradict a new claim than support it.
+    Afterwards, the last attempt contains the answer with only its accepted changes.
     """
     *_, before, now = attempts_of(state)
     if before.report is None or now.report is None:

@@ -1,8 +1,8 @@
 """justify: ask the model why it changed the answer, if it gave no reason.
 
-The paper asks for a reason only in multiple choice (Table 16, or Table 17 in arXiv v1), and small
-models omit it even there. A flip without a reason cannot be reviewed, so this node asks one short
-question.
+The paper asks for a reason only if the question has options (Table 16, or Table 17 in arXiv v1),
+and small models omit the reason even then. A flip without a reason cannot be reviewed, so this node
+asks one short question.
 """
 
 from typing import Any

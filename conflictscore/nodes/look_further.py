@@ -180,8 +180,8 @@ def _sorted_in(
 def _is_same(first: Document, second: Document) -> bool:
     """Return whether two documents have the same text or are parts of the same page."""
     if first.url and second.url:
-        # several documents of a local corpus, such as the rows of a table, may share their file's
-        # path
+        # Several documents of a local corpus, such as the rows of a table, may share their file's
+        # path. A part of a long text has "passage" in its metadata, so it counts as a page.
         a_page = first.url.startswith(("http://", "https://")) or "passage" in second.metadata
         return first.url == second.url and (a_page or first.text == second.text)
     return first.text.split() == second.text.split()

@@ -99,7 +99,7 @@ def _spoken(state: RagState, update: Mapping[str, Any], runtime: RunRuntime) -> 
     if runtime.context.answerer is not None or not state.get("messages"):
         return {}
     whole = state.updated(update) if isinstance(state, StateOfRecords) else {**state, **update}
-    # the message carries only the verdict, since the state already has the whole run
+    # the message has only the verdict, since the state already has the whole run
     verdict = run_of(whole).verdict()
     name = f"conflictscore/{runtime.context.generator.name}"
     metadata = {"conflictscore": verdict, "model_name": name}

@@ -160,6 +160,16 @@ async def test_a_claim_is_put_back_by_each_reading(
     assert bool(written.notes) is isinstance(reply, Exception)
 
 
+async def test_a_failed_revision_keeps_the_note_on_the_choice_of_its_claim() -> None:
+    silent = ProviderError("silent", provider="scripted")
+    state: Any = {"question": "When was the lamp lit?", "options": [], "documents": []}
+    context = setting(reconsider="asked", answerer=Answers(silent, silent))
+    written = await write_anew(attempt(THREE), state, context, UsageMeter())
+    [change] = written.changes
+    assert (written.answer, change.note) == (None, "silent")
+    assert ["named no main claim" in note for note in written.notes] == [True]
+
+
 async def test_the_only_claim_in_conflict_is_put_back_and_the_model_is_not_asked() -> None:
     answers = Answers(GeneratedAnswer(Answer(text="In 1874.")))
     state: Any = {"question": "When was the lamp lit?", "options": [], "documents": []}

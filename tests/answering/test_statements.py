@@ -68,6 +68,7 @@ def test_a_number_that_no_source_has_is_invented() -> None:
     [
         ("Yes, bats are blind.", "No."),
         ("no, bats are not blind", "yes."),
+        ("No, neither of the bats is blind.", "Yes."),
         ("Yes, bats are not blind.", None),
         ("Yes, bats are blind birds.", None),
         ("No, most see well.", None),

@@ -171,6 +171,8 @@ def test_copies_are_named_once_and_many_documents_are_counted() -> None:
     ("passage", "after"),
     [
         ("It was lit in 1871 (Doc 1).", "It was lit in 1874 (Docs 2, 3)."),
+        ("It was lit in 1871 (source 1).", "It was lit in 1874 (sources 2, 3)."),
+        ("It was lit in 1871 (Quelle 1).", "It was lit in 1874 (Quellen 2, 3)."),
         ("It was lit in 1871 ([1](https://a.test/1)).", "It was lit in 1874."),
         ("It was lit in 1871 ([Log](https://b.test/1)).", None),
     ],
