@@ -39,6 +39,7 @@ class _Spans:
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         ordered = sorted(spans)
         self._starts = [start for start, _ in ordered]
+        # spans may overlap, so an earlier one may end last
         self._reach = [*accumulate((end for _, end in ordered), max)]
 
     def meets(self, span: tuple[int, int] | None) -> bool:

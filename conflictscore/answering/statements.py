@@ -204,6 +204,7 @@ class _Facts(NamedTuple):
 
     def is_within(self, whole: "_Facts") -> bool:
         """Return whether a different statement says everything that this one says."""
+        # a statement without new values may repeat a value of its question
         whole_values = whole.values or whole.all_values
         agreeing = (any(v.agrees(w) for w in whole_values) for v in self.values)
         return self.words <= whole.all_words and all(agreeing)

@@ -289,7 +289,7 @@ def _weighed(weighing: Weighing, rival: int, sides: str) -> dict[str, object]:
         "decision": "replace" if is_rival else "keep",
         "decided_by": "date" if weighing.by_date else "weighing",
         "outcome": LookOutcome.DATE if weighing.by_date else LookOutcome.WEIGHED,
-        "why": f"{how}: {verdict} {reason or ''}".strip(),
+        "why": f"{how}: {verdict} {reason}".strip(),
     }
 
 

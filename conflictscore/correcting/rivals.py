@@ -134,6 +134,7 @@ async def _rivals_by_answers(claim: ClaimEvidence, passage: str, looking: Lookin
     question = await _question_of(claim.claim.text, passage, looking)
     if question is None:
         return Rivals(looking.question, (claim,), ((),), is_asked=False)
+    # long documents are searched, which would block the event loop
     documents = await asyncio.to_thread(_to_ask, claim, looking)
     asked = ToRead(documents)
     if not begins_with_yes_or_no(passage):

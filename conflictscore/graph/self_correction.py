@@ -131,24 +131,28 @@ def _route_after_look_further(state: RagState, _: RunContext) -> str:
 
 def build_answering_graph(context: RunContext) -> AnsweringGraph:
     """Build ``retrieve → generate``; its last state has ``draft`` (an Answer) and ``documents``."""
-    return chain((retrieve, generate), context, RagInput).compile(name="answering_rag")
+    graph, _ = chain((retrieve, generate), context, RagInput)
+    return graph.compile(name="answering_rag")
 
 
 def build_scoring_graph(
     context: RunContext, *, checkpointer: BaseCheckpointSaver[str] | None = None
 ) -> ScoringGraph:
     """Build ``receive → decompose → label → score → record``; it does not search or answer."""
-    graph = chain((receive, decompose, label, score, record), context, ScorerInput)
-    return graph.compile(checkpointer=checkpointer, name="conflict_scorer")
+    graph, bound = chain((receive, decompose, label, score, record), context, ScorerInput)
+    scorer = graph.compile(checkpointer=checkpointer, name="conflict_scorer")
+    # on a thread, an input without an answer must not score the earlier answer again
+    bound.fill_input(scorer, lambda run_input, _: {"answer": "", **run_input})
+    return scorer
 
 
 def chain(
     nodes: Sequence[Node], context: RunContext, start: type
-) -> StateGraph[RagState, None, Any, RagState]:
-    """Make a graph that runs nodes in sequence with one context."""
+) -> tuple[StateGraph[RagState, None, Any, RagState], Binding]:
+    """Make a graph that runs nodes in sequence with one context; return it with its binding."""
     graph = StateGraph[RagState, None, Any, RagState](RagState, input_schema=start)
     bound = Binding(graph, context)
     graph.add_sequence([(node.__name__, bound.node(node)) for node in nodes])
     graph.add_edge(START, nodes[0].__name__)
     graph.add_edge(nodes[-1].__name__, END)
-    return graph
+    return graph, bound

@@ -37,6 +37,7 @@ async def find_documents(
         async with in_time("the search"):
             hits = await call(retriever, question)
         documents = await asyncio.to_thread(to_documents, hits)
+    # a corpus has notes on how it was read, which are given with each search
     notes = [*getattr(retriever, "notes", ()), *remarks]
     if not documents:
         why = f" ({'; '.join(remarks)})" if remarks else ""

@@ -80,7 +80,8 @@ async def test_the_steps_of_a_run_share_its_records_until_it_ends(
         return {}
 
     steps = (receive, label, score, record)
-    graph = chain(steps, instant_context(tmp_path / "cache.sqlite"), ScorerInput).compile()
+    builder, _ = chain(steps, instant_context(tmp_path / "cache.sqlite"), ScorerInput)
+    graph = builder.compile()
     if fails:
         with pytest.raises(ValueError, match="it fails"):
             await graph.ainvoke({"answer": "It was lit."})

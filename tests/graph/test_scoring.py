@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document as Retrieved
+from langchain_core.runnables import RunnableConfig
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import SecretStr
 
 from conflictscore import create_conflict_scorer
@@ -37,6 +39,17 @@ def test_each_scored_answer_is_a_run_of_its_own(model: ChatOpenAI) -> None:
 
     assert len({run.run_id for run in runs if run.run_id}) == 2
     assert [(run.first_answer, run.answer) for run in runs] == [("It was lit in 1874.",) * 2] * 2
+
+
+def test_an_input_without_an_answer_does_not_score_the_earlier_answer_of_its_thread(
+    model: ChatOpenAI,
+) -> None:
+    scorer = create_conflict_scorer(model, cache=False, checkpointer=InMemorySaver())
+    thread: RunnableConfig = {"configurable": {"thread_id": "one"}}
+    scorer.invoke(GIVEN, thread)
+
+    with pytest.raises(InputError, match="answer is empty"):
+        scorer.invoke({"documents": DISAGREEING}, thread)
 
 
 def test_documents_are_given_as_they_are_held(model: ChatOpenAI) -> None:
