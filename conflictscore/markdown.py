@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, takewhile
-from math import fsum, log
+from math import fsum
 from operator import eq
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, list_block
 
 from conflictscore.json_answers import json_values, new_literal
-from conflictscore.scripts import term_sets, terms_in
+from conflictscore.scripts import term_sets, terms_in, word_weights
 from conflictscore.sentences import sentence_ends
 
 # matches code and links, in which no sentence ends
@@ -169,8 +169,7 @@ def _words_in_passages(answer: str) -> tuple[list[frozenset[str]], dict[str, flo
 
 def _weights(words: Sequence[frozenset[str]]) -> dict[str, float]:
     """Return the weight of each word: the fewer passages contain it, the more it weighs."""
-    spread = Counter(chain.from_iterable(words))
-    return {word: log(1 + len(words) / count) for word, count in spread.items()}
+    return word_weights(Counter(chain.from_iterable(words)), len(words))
 
 
 def misfit(answer: str, passage: Passage, text: str) -> str | None:

@@ -87,7 +87,7 @@ def coverage(claims: Sequence[ClaimEvidence]) -> float | None:
 def uncovered_claims(claims: Sequence[ClaimEvidence]) -> tuple[int, ...]:
     """Return the numbers of the labelled claims that no document supports or contradicts."""
     return tuple(
-        claim.claim.number for claim in _scored(claims) if contradiction_share(claim) is None
+        claim.claim.number for claim in _scored(claims) if not (claim.supports or claim.contradicts)
     )
 
 
@@ -196,9 +196,9 @@ def biased(claims: Sequence[ClaimEvidence]) -> str | None:
     """
     pairs = [pair for claim in claims for pair in claim.labels]
     lost = [pair.error for pair in pairs if pair.failure and pair.failure.depends_on_text]
-    sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
     if not lost or not _has_a_label(pairs):  # nothing was lost, or there is no score anyway
         return None
+    sides = Counter(pair.label for pair in pairs if pair.label in _SIDES)
     share = len(lost) / (len(lost) + sides.total())
     # If one side occurs, a single unreadable reply may be an accident. If neither side occurs, that
     # reply may be the only one that had a side, so even one of many makes the score unknown.
@@ -271,6 +271,8 @@ def worth(
 
 def _conflict(claim: ClaimEvidence, weights: Mapping[int, float]) -> float:
     """Return how far a claim is in conflict: the weight of its weaker side / its stronger side."""
+    if not weights:
+        return float(claim.conflicting)
     sides = (claim.supports, claim.contradicts)
     largest = [max((weights.get(n, 1.0) for n in side), default=0.0) for side in sides]
     return min(largest) / max(largest) if all(largest) else 0.0

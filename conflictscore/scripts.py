@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from math import log
 from typing import NamedTuple
 
 UNSPACED = (
@@ -142,10 +143,9 @@ def terms_in(text: str) -> list[str]:
     In Chinese, Japanese, Korean, Thai and similar scripts, every two adjacent characters count as a
     word. Pairs of characters are the usual substitute for words if there is no dictionary.
     """
-    folded_text = fold(text)
-    if folded_text.isascii():
-        return _ASCII_WORD.findall(folded_text)
-    return _WORD.findall(spaced_out(folded_text))
+    if text.isascii():  # only the case can differ, as in :func:`fold`
+        return _ASCII_WORD.findall(text.lower())
+    return _WORD.findall(spaced_out(fold(text)))
 
 
 def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
@@ -153,6 +153,16 @@ def term_sets(texts: Sequence[str]) -> list[frozenset[str]]:
     if "".join(texts).isascii():
         return list(map(frozenset, map(_ASCII_WORD.findall, map(str.lower, texts))))
     return [frozenset(terms_in(text)) for text in texts]
+
+
+def word_weights(spread: Mapping[str, int], texts: int) -> dict[str, float]:
+    """Return the weight of each word: the fewer of the texts contain it, the more it weighs.
+
+    ``spread`` is the number of texts that contain each word.
+    """
+    # many words are in equally many texts, and a logarithm takes longer than a look-up
+    weights = {count: log(1 + texts / count) for count in {*spread.values()}}
+    return {word: weights[count] for word, count in spread.items()}
 
 
 def spaced_out(text: str) -> str:

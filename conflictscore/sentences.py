@@ -132,7 +132,8 @@ _SPACES = re.compile(r"\s*+")
 def sentence_ends(text: str) -> list[int]:
     """Return the offset after each sentence of a paragraph, except the last sentence.
 
-    Citations in brackets after a full stop belong to the sentence before it.
+    Citations in brackets after a full stop belong to the sentence before it. White space and
+    quotation marks at the end of the text belong to the last sentence.
     """
     start = 0
     return [
@@ -148,8 +149,9 @@ def _end_at(text: str, start: int, match: re.Match[str]) -> int:
     cited = match["cited"] or match["cited_cjk"] or ""
     opens = _end_of(_OPENING, text, end)
     rest = text[opens : opens + _NEARBY]
-    # a tuple, since an empty rest would be "in" a string
-    goes_on = rest[:1].islower() or rest[:1] in tuple(".,;:)…")
+    if not rest:  # the last sentence of the text
+        return 0
+    goes_on = rest[0].islower() or rest[0] in ".,;:)…"
     if cited and goes_on:  # the citation is the subject of the next sentence: "[2] says so"
         return end - len(cited)
     return 0 if not cited and (goes_on or _is_within(text, start, match, rest)) else end
@@ -209,8 +211,7 @@ def _is_yes_or_no(text: str, start: int, end: int) -> bool:
 
 def _last_word(text: str) -> str:
     """Return the last word of a text, without brackets and quotation marks before it."""
-    blank = max(text.rfind(" ", 0, -1), 0)
-    match = _LAST_WORD.search(text, blank)
+    match = _LAST_WORD.search(text, text.rfind(" ", 0, -1) + 1)
     return match[0] if match else ""
 
 

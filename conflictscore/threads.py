@@ -14,7 +14,13 @@ from collections.abc import (
     Iterator,
 )
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from contextvars import ContextVar, copy_context
 from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -213,8 +219,7 @@ def deadline(left: float | None, budget: float | None) -> Iterator[None]:
         _deadline.reset(token)
 
 
-@asynccontextmanager
-async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
+def in_time(who: str, waits: Collection[str] = ()) -> AbstractAsyncContextManager[None]:
     """Stop the block at the current deadline, if there is one.
 
     ``who`` names the model or search in the error. The last entry of ``waits`` says why the call
@@ -224,10 +229,15 @@ async def in_time(who: str, waits: Collection[str] = ()) -> AsyncIterator[None]:
         ProviderError: The deadline has passed.
     """
     end_and_budget = _deadline.get()
-    if end_and_budget is None:
-        yield
-        return
-    ends, budget = end_and_budget
+    if end_and_budget is None:  # most calls have no deadline, and need no generator
+        return nullcontext()
+    return _until(*end_and_budget, who, waits)
+
+
+@asynccontextmanager
+async def _until(
+    ends: float, budget: float, who: str, waits: Collection[str]
+) -> AsyncIterator[None]:
     late = f"{who} timed out: the run may take {budget:g} s"
     if (left := ends - time.monotonic()) <= 0:
         raise ProviderError(late, provider=who, failure=FailureKind.TIMED_OUT)

@@ -288,7 +288,7 @@ def _is_alien(line: ReplyLine, others: Sequence[ReplyLine], words: frozenset[str
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(term[:_STEM] for term in terms_in(text))
+    return frozenset([term[:_STEM] for term in terms_in(text)])
 
 
 def _share(line: ReplyLine, words: frozenset[str]) -> float:

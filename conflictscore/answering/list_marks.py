@@ -142,8 +142,12 @@ def lines_of(reply: str) -> list[ReplyLine]:
 
 
 def _without_bullets(text: str) -> str:
+    text = text.strip()
     for _ in range(_BULLETS):
-        text = _BULLET.sub("", text).strip()
+        bullet = _BULLET.match(text)
+        if bullet is None:
+            break
+        text = text[bullet.end() :].strip()
     return text
 
 

@@ -89,7 +89,7 @@ def _stating(text: str, states_time: re.Pattern[str]) -> str:
     """
     if language_of(text) != "en":
         return text
-    starts = _starts(text)
+    starts = sentence_starts(text)
     ends = [*starts[1:], len(text)]
     shown = [
         place == 0
@@ -108,13 +108,9 @@ def _stating(text: str, states_time: re.Pattern[str]) -> str:
     return "".join(parts) + MARK.rstrip() * is_gap
 
 
-def _starts(text: str) -> list[int]:
-    return [start for start in sentence_starts(text) if start < len(text)] or [0]
-
-
 def _wanted(question: str) -> re.Pattern[str] | None:
     """Return what a sentence must contain to answer the question; None if any may answer it."""
-    if len(_ASKING.findall(question)) != 1 or len(_starts(question)) != 1:
+    if len(_ASKING.findall(question)) != 1 or len(sentence_starts(question)) != 1:
         return None
     if _ASKS_YEAR.match(question):
         return _STATES_YEAR

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from math import fsum, log
+from math import fsum
 from typing import NamedTuple
 
 from conflictscore.prompts import material
@@ -25,6 +25,7 @@ from conflictscore.scripts import (
     folded,
     term_sets,
     terms_in,
+    word_weights,
 )
 from conflictscore.sentences import sentence_starts
 
@@ -165,7 +166,7 @@ def _nearest(claim: str, text: str) -> str:
     spread = Counter(chain.from_iterable(shared_words))
     if not spread:  # no sentence has any of the claim's words
         return " ".join(texts[: lasts[0]])
-    worth = _Worth({word: log(1 + len(texts) / count) for word, count in spread.items()})
+    worth = _Worth(word_weights(spread, len(texts)))
     best, most = (0, 0), (-1.0, -1.0)
     before: frozenset[str] | None = None
     words, end = frozenset[str](), 0

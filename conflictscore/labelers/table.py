@@ -60,7 +60,7 @@ async def label_table(
         ConfigurationError: A setting is invalid, so no pair can be judged.
     """
     labels: dict[tuple[int, int], EvidenceLabel] = {}
-    labels_by_claim: dict[int, Counter[Label]] = {claim.number: Counter() for claim in claims}
+    labels_by_claim: dict[int, list[Label]] = {claim.number: [] for claim in claims}
     time_limit = _TimeLimit(seconds, seconds_if_disputed)
 
     def settle(pairs: Sequence[Pair], verdict: EvidenceLabel) -> None:
@@ -71,7 +71,7 @@ async def label_table(
             if own != (verdict.claim, verdict.document, verdict.passage):
                 label = verdict.model_copy(update=dict(zip(_OF_A_PAIR, own, strict=True)))
             labels[claim.number, document.number] = label
-            labels_by_claim[claim.number][label.label] += 1
+            labels_by_claim[claim.number].append(label.label)
             on_label(label)
         # claims with the same text have the same labels, so only the first is labelled
         of_claim = labels_by_claim[pairs[0][0].number]
@@ -85,7 +85,8 @@ async def label_table(
         max_pairs=max_pairs,
         by_worth=seconds is not None,
     )
-    alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs, labeler)}
+    contents = {document.number: content_of(document, labeler) for document in documents}
+    alike = {(same[0][0].number, same[0][1].number): same for same in _folded(pairs, contents)}
     works = await judging(
         labeler,
         [same[0] for same in alike.values()],
@@ -105,7 +106,7 @@ async def label_table(
     return tuple(
         ClaimEvidence(
             claim=claim,
-            labels=tuple(labels[claim.number, document.number] for document in documents),
+            labels=tuple([labels[claim.number, document.number] for document in documents]),
         )
         for claim in claims
     )
@@ -151,13 +152,10 @@ class _TimeLimit:
             self._timeout = None
 
 
-def _may_be_disputed(labels: Mapping[Label, int]) -> bool:
-    """Return whether a claim has evidence on both sides, or two documents against it.
-
-    ``labels`` counts the claim's labels of each kind.
-    """
-    against = labels[Label.CONTRADICTS]
-    return against > 1 or (against == 1 and labels[Label.SUPPORTS] > 0)
+def _may_be_disputed(labels: Sequence[Label]) -> bool:
+    """Return whether a claim has evidence on both sides, or two documents against it."""
+    against = labels.count(Label.CONTRADICTS)
+    return against > 1 or (against == 1 and Label.SUPPORTS in labels)
 
 
 def _ordered(
@@ -185,11 +183,14 @@ def _ordered(
     return pairs[:max_pairs], _TOO_MANY_CLAIMS if wanted <= allowed else _TOO_MANY_PAIRS
 
 
-def _folded(pairs: Sequence[Pair], labeler: Labeler) -> list[list[Pair]]:
-    """Return the pairs in groups of the same content, so that one verdict holds for each group."""
+def _folded(pairs: Sequence[Pair], contents: Mapping[int, str]) -> list[list[Pair]]:
+    """Return the pairs in groups of the same content, so that one verdict holds for each group.
+
+    ``contents`` has the hash of each document, by number.
+    """
     alike: dict[tuple[str, str], list[Pair]] = {}
     for claim, document in pairs:
-        content = (claim.text, content_of(document, labeler))
+        content = (claim.text, contents[document.number])
         alike.setdefault(content, []).append((claim, document))
     return list(alike.values())
 

@@ -80,9 +80,9 @@ async def judging(
     async def judge_one(pair: Pair) -> None:
         claim, document = pair
         begin_cost()
+        breaker.watch_task()  # each pair has a task of its own
         try:
-            with breaker.watching():
-                verdict = await labeler.label(claim, document, meter)
+            verdict = await labeler.label(claim, document, meter)
         except (ProviderError, ContextWindowError) as error:
             verdict = unlabelled(pair, str(error), error.failure)
         judged(verdict)
@@ -158,6 +158,8 @@ async def _stored(
 ) -> dict[_Place, dict[str, Any]]:
     """Return the stored verdicts of pairs; a verdict under the pair's own key takes precedence."""
     by_key = await cache.find_async([*keys.values(), *shared_keys.values()])
+    if not by_key:  # as for most new answers
+        return {}
     verdicts = {
         place: by_key.get(key) or by_key.get(shared_keys.get(place, key))
         for place, key in keys.items()

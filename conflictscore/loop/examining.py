@@ -85,8 +85,10 @@ def _readings(
         if pair.label is not Label.UNLABELLED and pair.document in readers:
             readers[pair.document][pair.stage or labeler] = None
     return tuple(
-        ReadDocument(document=number, read_by=tuple(names), to_its_end=number not in cut)
-        for number, names in readers.items()
+        [
+            ReadDocument(document=number, read_by=tuple(names), to_its_end=number not in cut)
+            for number, names in readers.items()
+        ]
     )
 
 

@@ -281,7 +281,7 @@ class RunContext:
 
 
 def unheard(event: Any) -> None:
-    """Discard an event; used for runs without a listener."""
+    """Discard an event; used for runs without a listener, as when a file is scored."""
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ class StateOfRecords(dict[str, Any]):
 
 def _reader(kind: type[R], field: str) -> Callable[[Mapping[str, Any]], tuple[R, ...]]:
     def read(state: Mapping[str, Any]) -> tuple[R, ...]:
-        if isinstance(state, StateOfRecords):
+        if type(state) is StateOfRecords:  # faster than isinstance; a row reads 16 fields
             return state.records(kind, field)
         return tuple(map(kind.model_validate, state.get(field, ())))
 

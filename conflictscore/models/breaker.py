@@ -48,6 +48,10 @@ class CircuitBreaker:
         """Watch the calls made inside the context, including calls in tasks started there."""
         return _Watching(self, self._watching)
 
+    def watch_task(self) -> None:
+        """Watch all further calls of the current task, including calls in tasks that it starts."""
+        self._watching.set(self)
+
     def check(self) -> None:
         """Raise the error that stops further calls, if there is one."""
         if self._error is not None:

@@ -53,11 +53,11 @@ def hidden_config(meter: BaseCallbackHandler) -> RunnableConfig:
     """Return the current config with the meter, and with a tag that hides calls from streams.
 
     The config is merged by hand, since LangChain's own merge takes as long as all other overhead of
-    a call.
+    a call. The model adds the fields that are missing from it.
     """
-    config = ensure_config()
+    config = RunnableConfig(**(var_child_runnable_config.get() or {}))
     config["callbacks"] = with_handler(config.get("callbacks"), meter)
-    config["tags"] = [*config.get("tags", []), *_HIDDEN]
+    config["tags"] = [*(config.get("tags") or []), *_HIDDEN]
     return config
 
 

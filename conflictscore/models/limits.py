@@ -4,8 +4,8 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Hashable
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 
 from conflictscore.threads import running_loop
@@ -59,16 +59,9 @@ class ConcurrencyLimit:
         """
         return self._refusals
 
-    @asynccontextmanager
-    async def place(self, caller: Hashable = None) -> AsyncIterator[None]:
+    def place(self, caller: Hashable = None) -> AbstractAsyncContextManager[None]:
         """Wait until a slot is free and the endpoint is not paused, then hold the slot."""
-        await self._acquire(caller)
-        try:
-            while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a fixed time
-                await asyncio.sleep(seconds_left)
-            yield
-        finally:
-            self._release()
+        return _Place(self, caller)
 
     def answered(self) -> None:
         """Report that a call was answered just now."""
@@ -88,7 +81,12 @@ class ConcurrencyLimit:
         with self._lock:
             self._resumes_at = max(self._resumes_at, time.monotonic() + seconds)
 
-    async def _acquire(self, caller: Hashable) -> None:
+    async def resumed(self) -> None:
+        """Wait until the endpoint is not paused."""
+        while (seconds_left := self._resumes_at - time.monotonic()) > 0:  # noqa: ASYNC110 - a fixed time
+            await asyncio.sleep(seconds_left)
+
+    async def acquire(self, caller: Hashable) -> None:
         """Take a free slot, or wait in the caller's line; nobody overtakes calls that wait."""
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -108,13 +106,13 @@ class ConcurrencyLimit:
         with self._lock:
             line = self._waiting.get(caller, deque())
             if waiter.has_place:
-                self._release()
+                self.release()
             elif waiter in line:
                 line.remove(waiter)
                 if not line:
                     del self._waiting[caller]
 
-    def _release(self) -> None:
+    def release(self) -> None:
         """Free a slot, and give free slots to callers in turn; a served caller moves to the end."""
         with self._lock:
             self._held -= 1
@@ -125,6 +123,26 @@ class ConcurrencyLimit:
                     self._waiting[caller] = line
                 waiter.has_place = _hand_place_to(waiter)
                 self._held += waiter.has_place
+
+
+class _Place:
+    """The context of :meth:`ConcurrencyLimit.place`; a generator would cost every call more."""
+
+    __slots__ = ("_caller", "_limit")
+
+    def __init__(self, limit: ConcurrencyLimit, caller: Hashable) -> None:
+        self._limit, self._caller = limit, caller
+
+    async def __aenter__(self) -> None:
+        await self._limit.acquire(self._caller)
+        try:
+            await self._limit.resumed()
+        except BaseException:  # also if the call is cancelled
+            self._limit.release()
+            raise
+
+    async def __aexit__(self, *exc_details: object) -> None:
+        self._limit.release()
 
 
 def _hand_place_to(waiter: _Waiter) -> bool:

@@ -97,6 +97,14 @@ class UsageMeter(BaseCallbackHandler):
         with self._lock:
             return Usage(**self._totals)
 
+    @property
+    def ignore_chat_model(self) -> bool:
+        """Whether LangChain leaves out the event that a call starts: only its end has a usage.
+
+        For a handler without a method for this event, LangChain copies all messages into a string.
+        """
+        return True
+
     def cached(self, cost: Usage | None, model: str = "") -> None:
         """Count a call answered from a cache, with its original cost if known.
 

@@ -28,6 +28,7 @@ from conflictscore.loop.state import (
     may_be_given_up,
     plain_records,
     spent,
+    unheard,
     with_changes,
 )
 from conflictscore.models.usage import UsageMeter
@@ -69,7 +70,8 @@ async def decompose(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
             if isinstance(failure, BudgetError) and not may_be_given_up(state, runtime.context):
                 raise
             error = f"the answer could not be split into claims: {failure}"
-    runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
+    if runtime.stream_writer is not unheard:
+        runtime.stream_writer({"event": "claims", "claims": [c.to_json() for c in claims]})
     return {
         "claims": plain_records(state, "claims", claims),
         "decomposition_error": error,

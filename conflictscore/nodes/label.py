@@ -140,10 +140,7 @@ def _extended(
 
 
 def _announcing(runtime: RunRuntime) -> Callable[[EvidenceLabel], None]:
-    """Return a function that streams labels.
-
-    If nobody listens, as when a file of many answers is scored, no label is converted to JSON.
-    """
+    """Return a function that streams labels; if nobody listens, it converts no label to JSON."""
     if runtime.stream_writer is unheard:
         return unheard
     return lambda verdict: runtime.stream_writer({"event": "label", **verdict.to_json()})

@@ -27,7 +27,7 @@ async def receive(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         documents = given_documents(state)
     if not documents:
         raise InputError("there are no documents to score the answer against")
-    if sum(len(document.text) for document in documents) < _LONG_CHARS:
+    if sum([len(document.text) for document in documents]) < _LONG_CHARS:
         documents = mark_duplicates(documents)
     else:
         documents = await mark_in_thread(documents)

@@ -10,6 +10,7 @@ from conflictscore.loop.state import (
     draft_of,
     evidence_of,
     plain_records,
+    unheard,
 )
 from conflictscore.records import (
     Attempt,
@@ -32,20 +33,21 @@ async def score(state: RagState, runtime: RunRuntime) -> dict[str, Any]:
         attempt = Attempt(
             round=len(attempts),
             answer=draft_of(state),
-            report=report.model_copy(update={"error": failure or report.error}),
+            report=report.model_copy(update={"error": failure}) if failure else report,
             # readers of runs that earlier versions stored know only this field
             unclaimed="; ".join(gap.note for gap in gaps) or None,
             gaps=gaps,
         )
-    runtime.stream_writer(
-        {
-            "event": "scores",
-            "round": attempt.round,
-            "cs_c": report.cs_c,
-            "cs_r": report.cs_r,
-            "coverage": report.coverage,
-            "conflicting": list(report.conflicting),
-            **({"weighted": report.weighted.to_json()} if report.weighted else {}),
-        }
-    )
+    if runtime.stream_writer is not unheard:
+        runtime.stream_writer(
+            {
+                "event": "scores",
+                "round": attempt.round,
+                "cs_c": report.cs_c,
+                "cs_r": report.cs_r,
+                "coverage": report.coverage,
+                "conflicting": list(report.conflicting),
+                **({"weighted": report.weighted.to_json()} if report.weighted else {}),
+            }
+        )
     return {"attempts": plain_records(state, "attempts", [*attempts, attempt])}

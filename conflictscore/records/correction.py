@@ -12,7 +12,7 @@ from pydantic import Field
 
 from conflictscore.errors import FailureKind
 from conflictscore.records.evidence import Claim, ClaimEvidence
-from conflictscore.records.record_base import Record
+from conflictscore.records.record_base import Record, is_none
 
 _Index = Annotated[int, Field(ge=0)]
 _Document = Annotated[int, Field(ge=1)]
@@ -270,7 +270,7 @@ class Change(Record):
     """Whether the change was accepted; a refused change left the passage unchanged."""
     note: str | None = None
     """Why the change was refused, or why no change was proposed."""
-    failure: Annotated[FailureKind | None, Field(exclude_if=lambda kind: kind is None)] = None
+    failure: Annotated[FailureKind | None, Field(exclude_if=is_none)] = None
     """The kind of error that prevented the second look or the new text, which ``note`` describes;
     None if there was no error."""
     balance_before: tuple[float, ...] | None = None

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from conflictscore.choices import Disputed
 from conflictscore.errors import FailureKind
-from conflictscore.records.record_base import Record
+from conflictscore.records.record_base import Record, is_none
 
 _Number = Annotated[int, Field(ge=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,6 +24,7 @@ class Label(StrEnum):
     UNLABELLED = "UNLABELLED"  # There is no verdict, so the pair affects neither CS-C nor CS-R.
 
 
+_BOTH_SIDES = frozenset((Label.SUPPORTS, Label.CONTRADICTS))
 _SIDES = {label.lower(): label for label in Label}
 """The labels by the names that summaries use."""
 
@@ -81,9 +82,7 @@ class EvidenceLabel(Record):
     score: _Share | None = None
     """The judge's probability for its label, in [0, 1]; None if the judge reports none."""
     # left out of the JSON if None, as in versions without this field
-    probabilities: Annotated[
-        dict[Label, _Share] | None, Field(exclude_if=lambda shares: shares is None)
-    ] = None
+    probabilities: Annotated[dict[Label, _Share] | None, Field(exclude_if=is_none)] = None
     """The judge's probability for each label, in [0, 1]; None if the judge reports none."""
     error: str | None = None
     """Why there is no label, in words; set if and only if ``label`` is UNLABELLED."""
@@ -172,7 +171,7 @@ class ClaimEvidence(Record):
     @property
     def conflicting(self) -> bool:
         """Whether both D+ and D- are non-empty (paper, section 3, step 2)."""
-        return bool(self.supports) and bool(self.contradicts)
+        return {pair.label for pair in self.labels} >= _BOTH_SIDES
 
     def excluding_zero_weight(self, weights: Mapping[int, float]) -> Self:
         """Return the same claim without the labels of documents that have weight 0."""
@@ -192,12 +191,14 @@ class ClaimEvidence(Record):
         document and its copies contradict it, and none supports it. ``unsupported``: every labelled
         document is irrelevant. ``duplicates`` maps each copy to the first document of its group.
         """
-        if self.conflicting:
+        labels = {pair.label for pair in self.labels}
+        if labels >= _BOTH_SIDES:
             return "conflict"
-        if self.contradicts:
+        if Label.CONTRADICTS in labels:
             alone = self.independent(Label.CONTRADICTS, duplicates) == 1
             return "contradicted" if alone else "refuted"
-        return None if self.supports or not self.irrelevant else "unsupported"
+        is_unsupported = Label.IRRELEVANT in labels and Label.SUPPORTS not in labels
+        return "unsupported" if is_unsupported else None
 
 
 class WeightedScores(Record):
@@ -243,7 +244,7 @@ class ConflictReport(Record):
     error: str | None = None
     """Why there is no score: the answer could not be split into claims, or too few labels could be
     read."""
-    weighted: WeightedScores | None = Field(default=None, exclude_if=lambda scores: scores is None)
+    weighted: WeightedScores | None = Field(default=None, exclude_if=is_none)
     """The weighted scores, if the run weights its documents.
 
     If it does, ``disputed`` and ``reconsider`` also follow the weights.
@@ -295,10 +296,10 @@ _NOT_SHOWN: Any = {"claim": True, "labels": {"__all__": {"claim", "probabilities
 def _summary_of(evidence: ClaimEvidence, copies: Mapping[int, int]) -> dict[str, Any]:
     """Return a claim's documents by label, as plain JSON for display."""
     sides = {side: list(evidence.documents(label)) for side, label in _SIDES.items()}
-    supports, contradicts = (
+    supports, contradicts = [
         len({copies.get(number, number) for number in sides[side]})
         for side in ("supports", "contradicts")
-    )
+    ]
     return {
         "text": evidence.claim.text,
         "conflicting": bool(supports and contradicts),

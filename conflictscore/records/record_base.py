@@ -2,7 +2,8 @@
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, partial
+from operator import is_
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,6 +16,9 @@ _TEXTLESS = frozenset({int, float, bool, type(None)})
 _HOLDERS = (str, dict, list, tuple)  # types that may hold text
 _TEXTLESS_TYPES = (int, float, type(None), Enum, BaseModel)
 _set = object.__setattr__  # records are frozen
+is_none = partial(is_, None)
+"""Returns whether a value is None. Pydantic asks this of several fields of every record that it
+writes, and a function in Python would take longer."""
 
 
 def encodable(value: Any) -> Any:

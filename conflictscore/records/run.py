@@ -3,6 +3,7 @@
 import json
 from enum import StrEnum
 from functools import cache
+from operator import not_
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -10,7 +11,7 @@ from pydantic import Field
 from conflictscore.records.correction import Change, differs
 from conflictscore.records.evidence import ConflictReport, Document
 from conflictscore.records.examined import Checked, Examined, Gap, GapKind
-from conflictscore.records.record_base import Record, encodable
+from conflictscore.records.record_base import Record, encodable, is_none
 
 
 class Method(StrEnum):
@@ -30,7 +31,7 @@ class Answer(Record):
     """The answer; in multiple choice, the full text of the chosen option."""
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
-    probabilities: Annotated[tuple[float, ...], Field(exclude_if=lambda each: not each)] = ()
+    probabilities: Annotated[tuple[float, ...], Field(exclude_if=not_)] = ()
     """The probability of each option; the probabilities sum to 1. Empty if the model was not asked
     for probabilities.
     """
@@ -38,7 +39,7 @@ class Answer(Record):
     """The model's reason for this answer, if it was asked for one."""
     cited: tuple[int, ...] = ()
     """Numbers of the documents that the justification cites."""
-    early_ending: Annotated[str | None, Field(exclude_if=lambda each: each is None)] = None
+    early_ending: Annotated[str | None, Field(exclude_if=is_none)] = None
     """Why the answer may be incomplete; None if the model ended it normally."""
 
 
@@ -53,7 +54,7 @@ class Attempt(Record):
     unclaimed: str | None = None
     """A description of the part of the answer that was not checked because no claim covers it; None
     if no such part is known."""
-    gaps: Annotated[tuple[Gap, ...], Field(exclude_if=lambda gaps: not gaps)] = ()
+    gaps: Annotated[tuple[Gap, ...], Field(exclude_if=not_)] = ()
     """The uncovered parts of the answer, by kind and position, and the claims that say more than
     the answer."""
 
@@ -73,7 +74,7 @@ class FurtherSearch(Record):
     """Why there was no search, why it found nothing, or why some results were not used."""
 
 
-_Kept = Annotated[int, Field(ge=0, exclude_if=lambda count: not count)]
+_Kept = Annotated[int, Field(ge=0, exclude_if=not_)]
 
 
 class Usage(Record):
@@ -227,7 +228,7 @@ class Run(Record):
     change holds the proposed text, the evidence, and whether the text was accepted."""
     checked: Checked | None = None
     """How far the final answer was checked; None if the run did not finish."""
-    examined: Annotated[Examined | None, Field(exclude_if=lambda ledger: ledger is None)] = None
+    examined: Annotated[Examined | None, Field(exclude_if=is_none)] = None
     """The ledger of the final answer and its evidence, which determines ``checked``. None if the
     run did not finish."""
     documents: tuple[Document, ...] = ()

@@ -91,14 +91,19 @@ def as_documents(given: Any) -> tuple[Document, ...]:
     if type(given) is _ReadDocuments:
         return given
     items = document_list(given)
+    plain_documents = [_plain_document(item, place) for place, item in enumerate(items, 1)]
+    documents = [document for document in plain_documents if document is not None]
+    if len(documents) == len(items):
+        return _ReadDocuments(documents)
     # errors name a document by its position in the caller's list
-    documents = (
-        _plain_document(item, place) or as_document(item, place)
-        for place, item in _with_text(items)
-    )
+    documents = [
+        plain_documents[place - 1] or as_document(item, place) for place, item in _with_text(items)
+    ]
     return _ReadDocuments(
-        document if document.number == number else document.model_copy(update={"number": number})
-        for number, document in enumerate(documents, 1)
+        [
+            each if each.number == number else each.model_copy(update={"number": number})
+            for number, each in enumerate(documents, 1)
+        ]
     )
 
 
@@ -182,14 +187,15 @@ def as_document(item: DocumentLike, number: int, where: str = "") -> Document:
 def _plain_document(fields: DocumentLike, number: int) -> Document | None:
     """Return a document that has only a text, a title and an address, all strings; else None.
 
-    The result is the same as if each field were read by the rules for any form.
+    The result is the same as if each field were read by the rules for any form. None is returned
+    for a text that may stand for null.
     """
     if type(fields) is not dict or not fields.keys() <= PLAIN_FIELDS:
         return None
     if {*map(type, fields.values())} != {str}:
         return None
     text = fields.get("text", "")
-    if not text or text.isspace():
+    if not _is_long_text(text):
         return None
     title, url = fields.get("title", ""), fields.get("url", "")
     return Document(
@@ -321,15 +327,15 @@ def _has_no_text(item: object) -> bool:
 
     The result is False for a mapping without a text field, which :func:`as_document` rejects later.
     """
-    if isinstance(item, Retrieved):
-        return _is_missing(item.page_content) or _is_blank(item.page_content)
-    if isinstance(item, Document):
-        return _is_missing(item.text) or _is_blank(item.text)
     if isinstance(item, (dict, Mapping)):  # a dictionary is recognised faster
         if _is_long_text(item.get(TEXT_KEYS[0])):
             return False
         texts = [item[key] for key in TEXT_KEYS if key in item]
         return bool(texts) and all(_is_missing(text) or _is_blank(text) for text in texts)
+    if isinstance(item, Retrieved):
+        return _is_missing(item.page_content) or _is_blank(item.page_content)
+    if isinstance(item, Document):
+        return _is_missing(item.text) or _is_blank(item.text)
     return _is_missing(item) or _is_blank(item)
 
 

@@ -43,7 +43,7 @@ async def score_answer(context: RunContext, state: RagState) -> RagState | str:
     try:
         for node in (receive, decompose, label, score, record):
             start = time.perf_counter()
-            run_state = run_state.updated(await node(run_state, runtime))
+            run_state.update(await node(run_state, runtime))
             run_state["timings"] = timed(run_state, node.__name__, time.perf_counter() - start)
     except (ConfigurationError, BudgetError):
         raise

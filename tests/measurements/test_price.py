@@ -30,10 +30,10 @@ def test_an_answer_costs_no_more_than_it_did(
 
 def test_a_row_of_a_file_takes_no_more_steps_than_it_did() -> None:
     steps = row_steps()
-    assert steps.calls <= 4_210
+    assert steps.calls <= 3_700
     assert steps.records <= 39
 
 
 def test_a_call_to_a_judge_takes_no_more_steps_than_it_did() -> None:
-    assert call_steps() <= 2_040
-    assert file_call_steps() <= 2_790
+    assert call_steps() <= 1_990
+    assert file_call_steps() <= 2_660
