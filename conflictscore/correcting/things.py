@@ -167,18 +167,21 @@ def things_in(text: str, names: str) -> tuple[Thing, ...]:
 def names_in(text: str) -> tuple[str, ...]:
     """Return the capitalised names of at least four letters in a text, the longest first."""
     # A dictionary keeps the order of the text, so names of equal length have a fixed order.
-    names = dict.fromkeys(_bare_name(match[0]) for match in _NAME.finditer(text))
+    names = dict.fromkeys(_bare_name(match) for match in _NAME.finditer(text))
     # shorter names are initials and codes, which many things share
     several = [name for name in names if len(name) > 3]
     return tuple(sorted(several, key=len, reverse=True)[:_MOST_NAMES])
 
 
-def _bare_name(name: str) -> str:
-    """Return a name without a possessive ending or a first word such as "Does"."""
-    first, _, rest = name.partition(" ")
-    if rest and fold(first) in _ASKING:
-        name = rest
-    return _POSSESSIVE.sub("", name)
+def _bare_name(match: re.Match[str]) -> str:
+    """Return a name without a possessive ending or a first word such as "Does".
+
+    Without a name after it, such a word is left out at the beginning of the text. Elsewhere, it may
+    be a name itself, as "Will" is.
+    """
+    first, _, rest = match[0].partition(" ")
+    is_asking = fold(first) in _ASKING and (rest or not match.start())
+    return _POSSESSIVE.sub("", rest if is_asking else match[0])
 
 
 def _is_abbreviation(words: str, name: str) -> bool:

@@ -265,6 +265,8 @@ def test_the_name_in_a_question_may_be_first_or_a_possessive(
         ("the Kite's top speed", ("Kite",)),
         ("a church in Saint Étienne", ("Saint Étienne",)),
         ("Does Osk County Hall open?", ("Osk County Hall",)),
+        ("When was the mill in Bonn opened?", ("Bonn",)),
+        ("Where did they meet Will?", ("Will",)),
         ("a book by Łukasz Nowak", ("Łukasz Nowak",)),
         ("Где стоит Новый Мост?", ("Новый Мост",)),
         ("it stands in Dallas. The Kite flew.", ("The Kite", "Dallas")),
