@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
 # Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
+# A fraction that is a single character, after a digit: "1½" would otherwise be folded to 11/2.
+_AFTER_DIGIT = re.compile("(?<=\\d)(?=[\u00bc-\u00be\u2150-\u215e\u2189])")
 # Citations such as "[3]", "[1, 2]" and "(see document 4)". A colon after the bracket marks the
 # definition of a footnote, which is not a citation.
 _CITATION = re.compile(
@@ -155,7 +157,9 @@ def stem_of(word: str) -> str:
 
 def numbers_in(text: str) -> Iterator[str]:
     """Yield the numbers of a text in one notation: 2,140 and 2.140 become 2140, ½ becomes 1/2."""
-    closed_up = _SPACED_THOUSANDS.sub("", fold(text))
+    spaced = text if text.isascii() else _AFTER_DIGIT.sub(" ", text)
+    # folding writes such a fraction with a sign that is not a slash
+    closed_up = _SPACED_THOUSANDS.sub("", fold(spaced).replace("\u2044", "/"))
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
     for word in _WORD.findall(closed_up):
