@@ -324,8 +324,9 @@ def restates(claim: str, statement: str, question: str) -> bool:
 def opposite(answer: str, question: str = "") -> str | None:
     """Return the opposite of a yes-or-no or true-or-false answer, in the same form.
 
-    If the rest of the answer only repeats the question ("Yes, the lamp burns.", "The statement that
-    the lamp burns is true."), the opposite is a single word. A bare yes or no in a different
+    The opposite is a single word if the rest of the answer only repeats the words of the question.
+    For "Are bats blind?", such answers are "Yes, bats are blind." and "The statement that bats are
+    blind is true." A bare yes or no in a different
     language becomes the opposite word of that language. If the word belongs to several languages,
     the question decides.
 
