@@ -21,6 +21,8 @@ from conflictscore.word_lists import (
 
 _SMALL = 20  # in English, the largest number with its own word, other than multiples of ten
 _NUMBER = re.compile(r"\d+(?:[.,:/\u066b\u066c]\d+)*")
+# A number with its ordinal ending, which is no word: "3rd".
+_NUMBER_OR_ORDINAL = re.compile(rf"{_NUMBER.pattern}(?:(?:st|nd|rd|th)\b)?", re.IGNORECASE)
 # Separators of thousands: they are followed by exactly three digits.
 _THOUSANDS = re.compile(r"[,.\u066c\u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'](?=\d{3}(?:\D|$))")
@@ -141,7 +143,7 @@ def telling_words(text: str) -> Iterator[str]:
 
     Negations and the words of numbers do not count as informative.
     """
-    for term in terms_in(_NUMBER.sub(" ", text)):
+    for term in terms_in(_NUMBER_OR_ORDINAL.sub(" ", text)):
         is_number = term in _NUMBER_WORDS and term not in _OFTEN_NO_NUMBER
         # single letters say little: they are initials, options or units
         if len(term) > 1 and not is_number and term not in _UNINFORMATIVE:

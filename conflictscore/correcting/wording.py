@@ -113,8 +113,8 @@ def with_other_answer(claim: str, answer: str, question: str) -> str | None:
     """Return a claim with its answer replaced by a bare name or number; None if impossible.
 
     Suppose that the question is "Who was the map drawn by?", and the claim is "The map was drawn by
-    Ida Reeve". Then the answer "By Ada Lowe." becomes "The map was drawn by Ada Lowe". A labeler judges a full sentence more accurately, and a report of both sides
-    requires full sentences.
+    Ida Reeve". Then the answer "By Ada Lowe." becomes "The map was drawn by Ada Lowe". A labeler
+    judges a full sentence more accurately, and a report of both sides requires full sentences.
     """
     place, span = answer_span(claim, question), answer_span(answer, question, alone=True)
     if place is None or span is None or not is_about(claim, question):

@@ -97,6 +97,7 @@ def test_a_single_word_that_changes_a_statement_needs_a_claim(answer: str) -> No
         ("It costs €15 a night.", "It costs 15 euros per night."),
         ("It takes 5 days at most.", "It takes up to 5 days."),
         ("It takes 2 to 5 hours.", "It takes 2 hours to 5 hours."),
+        ("It opened on May 3rd, 1871.", "It opened on 3 May 1871."),
         ("It takes ½ hour.", "It takes 1/2 hour."),
         ("It takes 1½ hours.", "It takes 1 1/2 hours."),
         ("It rose by 0.5 °C.", "It rose by 0.5 degrees."),
