@@ -1,11 +1,12 @@
 """Detects statements of a passage whose words occur only in claims about other passages.
 
-"Zarafen is sold in Basel" states something that neither "Zarafen is sold by Orlo" nor "Zarafen was
-first made in Basel" says, although each word of the statement is in one of these claims. Suppose
-that only claims of other passages contain a name or number of a passage. Then one of these claims
-must also contain a word that is near the name or number in this passage. If all claims about a
-passage were read from other passages, this condition applies to every word of the passage. Time is
-linear in the lengths of the texts.
+"Zarafen is sold in Basel" has only words of the claims "Zarafen is sold by Orlo" and "Zarafen was
+first made in Basel". But neither claim says where Zarafen is sold.
+
+Suppose that only claims of other passages contain a name or number of a passage. Then one of these
+claims must also contain a word that is near the name or number in this passage. If all claims about
+a passage were read from other passages, this condition applies to every word of the passage. Time
+is linear in the lengths of the texts.
 """
 
 import re

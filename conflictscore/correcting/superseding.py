@@ -8,9 +8,9 @@ so clear, a labeler judges whether the document supports "A was replaced by B".
 If only one side has such a document, that settles a dispute that the vote left open. Such a
 document also prevents a claim from being outvoted by a statement that the claim replaced. A rival
 with such a document still needs as much support as the claim, since anyone can write "correction"
-at the top of a page. A rival with less support needs two witnesses, and its document must be newer
-than the documents that gave the claim: copies of an old rule often outnumber the notices of the new
-rule.
+at the top of a page. A rival with less support can win, too, since copies of an old rule often
+outnumber the notices of the new rule. This rival needs two witnesses, and its document must be
+newer than the documents that gave the claim.
 
 Limits without a stated reason were chosen by hand.
 """

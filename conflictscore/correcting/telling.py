@@ -266,7 +266,7 @@ def _name(document: Document) -> str:
 def told_evidence(look: SecondLook) -> ClaimEvidence:
     """Return, as one claim with labels, the statement of a passage that reports several sides.
 
-    The labels follow the paper's rule for hedged claims (section 3): a document supports the
+    The labels follow the paper's rule for hedged claims (section 3). A document supports the
     statement if it supports one of the sides, and contradicts it if it contradicts all sides.
     """
     # always in English, since this text is a claim in the record, not part of the answer

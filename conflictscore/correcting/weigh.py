@@ -1,6 +1,6 @@
 """Weighs two sides by the quality of their evidence, if the votes leave the dispute open.
 
-A side wins only for a recognised reason (:class:`~conflictscore.records.Ground`): for example, its
+A side wins only for a recognised reason (:class:`~conflictscore.records.Ground`). For example, its
 source was in a position to know, or its document says that it corrects the other statement. The
 number of documents is not such a reason.
 
