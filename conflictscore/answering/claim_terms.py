@@ -159,9 +159,9 @@ def stem_of(word: str) -> str:
 
 def numbers_in(text: str) -> Iterator[str]:
     """Yield the numbers of a text in one notation: 2,140 and 2.140 become 2140, ½ becomes 1/2."""
-    spaced = text if text.isascii() else _AFTER_DIGIT.sub(" ", text)
+    spaced_text = text if text.isascii() else _AFTER_DIGIT.sub(" ", text)
     # folding writes such a fraction with a sign that is not a slash
-    closed_up = _SPACED_THOUSANDS.sub("", fold(spaced).replace("\u2044", "/"))
+    closed_up = _SPACED_THOUSANDS.sub("", fold(spaced_text).replace("\u2044", "/"))
     for match in _NUMBER.finditer(closed_up):
         yield _THOUSANDS.sub("", match[0]).replace(",", ".")
     for word in _WORD.findall(closed_up):
