@@ -311,6 +311,7 @@ def _language_with(word: str, hints: Iterable[str]) -> Language | None:
     code_of_hints = language_of(*hints)
     if code_of_hints in codes:
         return LANGUAGES[str(code_of_hints)]
+    # hints in a language without the word do not decide between several languages that have it
     if not codes or (code_of_hints is not None and len(codes) > 1):
         return None
     return LANGUAGES[codes[0]]

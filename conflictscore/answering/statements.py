@@ -293,6 +293,7 @@ def invented_numbers(statement: str, source: Iterable[str]) -> frozenset[str]:
     new = {
         number
         for number in numbers_in(statement) - source_numbers
+        # the length is tested first, since converting a very long number fails
         if not (number.isdecimal() and len(number) <= 2 and int(number) <= _SMALL)
     }
     if not new:

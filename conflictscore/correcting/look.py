@@ -16,6 +16,7 @@ from conflictscore.correcting.rivals import Rivals, rivals_of
 from conflictscore.correcting.superseding import is_corrected_by_dissenter, replaced_by_document
 from conflictscore.correcting.value_check import is_misread
 from conflictscore.correcting.vote import (
+    WITNESSES,
     VoteOutcome,
     outcome,
     tallied,
@@ -254,7 +255,7 @@ def _decided(
         update = _explained(look) or {"outcome": LookOutcome.DISSENTER, "why": why}
     elif weighing is not None and weighing.chosen is not None:
         update = _weighed(weighing, vote.rival, sides)
-    elif claim.witnesses > 1 and rival.witnesses < 2 and not is_corrected:
+    elif claim.witnesses >= WITNESSES > rival.witnesses and not is_corrected:
         # the sides were weighed only because the rival's document seemed better informed, and the
         # weighing did not confirm that
         why = f"A single document that disagrees changes nothing: {sides}."

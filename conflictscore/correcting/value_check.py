@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from conflictscore.answering.languages import language_of
 from conflictscore.correcting.looking import Looking
 from conflictscore.correcting.readers import ask_documents
+from conflictscore.correcting.vote import WITNESSES
 from conflictscore.labelers.table import label_table
 from conflictscore.records import Claim, Document, Label, SecondLook
 from conflictscore.values import StatedValue, all_values_in, values_beyond
@@ -48,7 +49,7 @@ async def is_misread(look: SecondLook, looking: Looking) -> bool:
         ProviderError: The document could not be asked, or its answer could not be labelled.
     """
     rival, claim = look.candidates[look.rival or 0], look.candidates[0].statement
-    if not looking.is_read_by_embedded or rival.witnesses > 1:
+    if not looking.is_read_by_embedded or rival.witnesses >= WITNESSES:
         return False
     own_values = values_beyond(rival.statement, f"{looking.question}\n{claim}")
     # numbers begin at 1, so a rival without votes has no document

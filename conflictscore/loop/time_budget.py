@@ -36,6 +36,7 @@ def correction_time(state: RagState, context: RunContext) -> float:
         return _CALLS_IN_PLACE * call
     # The new answer takes about as long as the first one. But if the first one came from a cache or
     # from the caller, it took almost no time, so the time of a call is the minimum.
+    # the other two calls decompose the answer and label its claims
     return max(timings.get("generate", 0.0), call) + 2 * call
 
 
