@@ -29,7 +29,10 @@ Cleaned = Annotated[str, AfterValidator(clean_text)]
 
 
 class PublishedRow(BaseModel):
-    """A row of a published file. Fields that the class does not declare are ignored."""
+    """A row of a published file. Fields that the class does not declare are ignored.
+
+    The class is strict: a value of another type is an error, and is not converted.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True)
 

@@ -84,10 +84,10 @@ _PASSAGE = re.compile(r"title:(.*?)context:(.*)", re.DOTALL | re.IGNORECASE)
 _OTHER_DOCUMENTS = 2
 """If a claim has no conflict, it is shown with this number of unrelated documents."""
 _MOST_DRAWS = 1_000
-"""The maximum number of draws in the search for unrelated documents from other questions.
+"""The maximum number of draws in the search for unrelated documents; chosen by hand.
 
-Some draws find no unrelated document, since many ContraQA questions share a paragraph. If 1,000
-draws fail, the file has nearly no other documents, and the search would otherwise never end.
+Many ContraQA questions share a paragraph, so some draws find only the question's own documents. If
+1,000 draws find too few others, the file has almost none, and an unlimited search might never end.
 """
 
 
@@ -241,7 +241,7 @@ def read_contraqa(path: Path, seed: int) -> list[ClaimGroup]:
 
     def question(row: _ContraQuery, where: str) -> _Question | str:
         answer = row.answers.text[0]
-        answer_words = f" {folded(answer)} "
+        answer_words = f" {folded(answer)} "  # the spaces make only whole words match
         fakes = versions.get(folded(row.context), ())
         fakes = [text for text in fakes if answer_words not in f" {folded(text)} "]
         if not fakes:

@@ -12,9 +12,10 @@ from conflictscore.errors import InputError
 from conflictscore.records import Document, Label, Record
 from conflictscore.scripts import WORD_CHARACTER
 
+# A letter or digit, or an accent that NFC leaves apart because no composed letter exists.
 _MARKED_WORD = rf"(?:{WORD_CHARACTER}|[\u0300-\u036f])"
 # A word with the signs that belong to it: a minus before a number, or plus and number signs at the
-# end, as in "C++", "C#" and "A+".
+# end, as in "C++", "C#" and "A+". A plus between two words, as in "1+1", belongs to neither.
 _SIGNED_WORD = re.compile(
     rf"(?:(?<!{WORD_CHARACTER})[-\u2212](?=\d))?{_MARKED_WORD}++(?:[+#]++(?!{WORD_CHARACTER}))?"
 )
@@ -146,5 +147,6 @@ def folded(text: str) -> str:
     Accents, vowel signs, the minus of a number, and the signs at the end of "C++" and "C#" are
     kept, since texts that differ in such a sign are different answers.
     """
+    # composed after folding, since folding splits some letters, such as "\u01f0"
     composed = unicodedata.normalize("NFC", text.casefold())
     return " ".join(_SIGNED_WORD.findall(composed)).replace("\u2212", "-")

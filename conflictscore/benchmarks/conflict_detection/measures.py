@@ -1,7 +1,7 @@
 """Checks claims against their documents with any labeler, and computes figures from the verdicts.
 
-Figures depend on the verdicts, but not on the order of the verdicts. If a figure cannot be
-computed, it is None, never 0. A group is a claim with its documents. F1 and label accuracy have
+The order of the verdicts does not affect the figures. If a figure cannot be computed, it is None,
+never 0. A group is a claim with its documents. F1 and label accuracy have
 intervals computed by resampling groups, since the pairs within a group are not independent.
 
 Limits without a stated reason were chosen by hand.

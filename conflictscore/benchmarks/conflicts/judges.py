@@ -112,7 +112,7 @@ async def grounding_verdict(
         return verdict
 
     sentences = split_sentences(answer)
-    distinct = list(dict.fromkeys(sentences))
+    distinct = list(dict.fromkeys(sentences))  # a repeated sentence is judged once
     verdicts = await at_once([partial(of_sentence, sentence) for sentence in distinct])
     verdict_of = dict(zip(distinct, verdicts, strict=True))
     sentence_verdicts = [verdict_of[sentence] for sentence in sentences]
@@ -155,6 +155,8 @@ def split_sentences(answer: str) -> tuple[str, ...]:
         line = _BULLET.sub("", raw.strip())
         if not line:
             continue
+        # ``_ONLY_CITATIONS`` also matches a line of full stops, so a bracket is required; after a
+        # line that ends with a colon, the citations are joined to that line below
         if sentences and not lead and "[" in line and _ONLY_CITATIONS.fullmatch(line):
             sentences[-1].append(line)
             continue
@@ -189,6 +191,7 @@ GROUNDING = "grounding"
 _FOLLOWS, _GIVEN = "FOLLOWS", "GIVEN"
 
 REPLY_FORMS = (f"{_FOLLOWS}: True\n{_GIVEN}: True\nGROUNDING: {Support.SUPPORTED}",)
+"""A sample reply for a dry run (see ``Benchmark.reply_forms``), which all three judges can read."""
 
 _REPLY_TOKENS = 320
 """The maximum number of tokens in a reply about a whole answer.

@@ -72,7 +72,7 @@ class Benchmark:
     measures: tuple[str, ...] = (ACCURACY,)
     """The measures of an answer; the first one is used for paired comparisons and transitions."""
     judge: AnswerJudge | None = None
-    """The judge of free-form answers; None in multiple choice, which needs no judge."""
+    """The judge of free-form answers; None for multiple-choice questions, which need no judge."""
     judges: Mapping[str, AnswerJudge] = field(default_factory=dict)
     """The judges of methods with ``own_judge``, by name of the method; they replace ``judge``.
 

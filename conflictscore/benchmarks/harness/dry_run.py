@@ -163,7 +163,7 @@ class _CountingLabeler:
     """
 
     asks: Labeler | None
-    """The labeler whose model counts calls; None if the run's labeler makes no calls."""
+    """The labeler whose model counts calls; None if no call of the run's labeler is counted."""
     conflicts: bool
     name: str = "dry run"
     identity: None = None
@@ -191,7 +191,7 @@ class _CountingLabeler:
 
 
 def _counting_judge(setup: Setup, model: LanguageModel) -> Labeler | None:
-    """Return the run's labeler with a counting model; None if this labeler makes no calls."""
+    """Return the run's labeler with a counting model; None if it calls no model of the run."""
     choice, prompts = setup.loop.labeler, setup.context.prompts
     if isinstance(setup.context.labeler, Cascade):
         # how many pairs a cascade leaves to its judge is unknown; the worst case is every pair

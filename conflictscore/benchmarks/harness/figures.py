@@ -34,7 +34,7 @@ class Interval(Record):
     """
     high: float | None = None
     n: Annotated[int, Field(ge=0)] = 0
-    """The number of questions or, for a ratio, the sum by which it is divided."""
+    """The number of questions or groups; in :func:`~.statistics.ratio_interval`, the divisor."""
 
 
 class MethodFigures(Record):

@@ -12,6 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.errors import ConfigurationError, InputError
 from conflictscore.retrieval.passages import cut_to_passages
+from conflictscore.retrieval.recording import RecordedRetriever
 
 _SHOWN = 3
 """The maximum number of questions without documents that an error message shows."""
@@ -56,12 +57,12 @@ def _not_recorded(path: str, absent: Sequence[str], search_count: int) -> InputE
     )
 
 
-def _recording(retriever: Any) -> Any:
+def _recording(retriever: BaseRetriever | None) -> RecordedRetriever | None:
     """Return the recording behind a retriever; None if it does not read one.
 
     Retrievers that read pages or cut passages wrap the retriever that searches.
     """
-    while retriever is not None and not hasattr(retriever, "missing"):
+    while retriever is not None and not isinstance(retriever, RecordedRetriever):
         retriever = getattr(retriever, "retriever", None)
     return retriever
 

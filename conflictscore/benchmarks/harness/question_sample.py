@@ -19,6 +19,7 @@ def question_id(prefix: str, question: str) -> str:
     With 48 bits, two of ten thousand questions have the same hash once in five million benchmarks.
     Texts that count as the same question in a recording have the same id.
     """
+    # "surrogatepass", since a published text may contain a lone surrogate, which UTF-8 lacks
     digest = hashlib.sha256(question_key(question).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{prefix}-{digest[:12]}"
 

@@ -70,7 +70,8 @@ class Question(Record):
 
 
 def _known(step: str) -> str:
-    # the steps are looked up at every call, since methods can be registered later
+    # The steps are looked up at every call, since methods can be registered later. The message of
+    # a ValueError would get the prefix "Value error, ".
     if step not in steps():
         raise PydanticCustomError("step", f"Input should be one of {', '.join(steps())}")
     return step
@@ -195,8 +196,8 @@ class MethodResult(Record):
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
     """The verdicts on the answer, by measure.
 
-    The measures are, for example, ``accuracy`` in multiple choice, and ``truthful`` and
-    ``informative`` in free form.
+    The measures are, for example, ``accuracy`` for multiple-choice questions, and ``truthful`` and
+    ``informative`` for free-form questions.
 
     There are no verdicts if there is no answer, or if it has not been judged yet.
     """

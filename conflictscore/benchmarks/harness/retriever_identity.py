@@ -136,6 +136,7 @@ def retrieved_hashes(retriever: Any) -> dict[str, str]:
         name = "" if isinstance(document, str) else str(getattr(document, "title", ""))
         title = name.encode("utf-8", "surrogatepass")
         content = _text(document).encode("utf-8", "surrogatepass")
+        # with both lengths, so that text moved between title and content changes the hash
         digest.update(b"%d %d\n" % (len(title), len(content)) + title + content)
     return {"corpus": digest.hexdigest()}
 

@@ -54,7 +54,11 @@ from conflictscore.records import ConflictReport, Document, Usage
 from conflictscore.retrieval.duplicates import mark_in_thread
 
 _ADDRESS_QUERY = re.compile(r"\?(?:[\w%]|[^\s=]{1,200}=)\S*")
-"""The query string of an address in an error message."""
+"""Matches the query string of an address in an error message.
+
+The string begins with a letter, a digit or "%", or with any name before an equals sign, so a
+question mark at the end of a sentence does not match. The bound keeps the search linear.
+"""
 _Work = Callable[[], Awaitable[dict[str, Any]]]
 
 
@@ -153,7 +157,7 @@ class Session:
         )
 
     async def _grades(self, question: Question, documents: Sequence[Document]) -> None:
-        """Grade each distinct free-form answer; multiple choice needs no judge.
+        """Grade each distinct free-form answer; chosen options need no judge.
 
         Answers of a method with its own judge are graded separately. A free-form benchmark either
         has a judge for all other answers, or is graded by ConflictScore (``Benchmark`` refuses any

@@ -133,6 +133,7 @@ class Setup:
             alone = loop.replace(labeler=None)
             others: dict[str, Any] = {**models, "judge": None}
             grader = open_run(answer_judge, None, alone, effort_needed=False, **others).generator
+        # checked only now, since it suffices that one of the three models accepts the effort
         effort = models.get("reasoning_effort")
         require_effort(effort, context.generator, context.decomposer, grader)
         return cls(settings, loop, context, grader)

@@ -202,8 +202,8 @@ def agreement_card(figures: JudgeAgreement, judge: str) -> Card:
             for measure, row in figures.measures.items()
         ),
         note=f"{figures.answers} answers; paper: Table 7, o4-mini on 120 answers\n"
-        "left out: decisions that are undefined for the answer, or that the judge or the"
-        " annotators did not make\n"
+        "left out: answers for which the measure is undefined, or for which the judge or the"
+        " annotators left a decision open\n"
         "bias: the judge's figure minus that of people, in points; aware: the effect of the"
         " conflict-aware prompt, in points",
         after=tuple(f"{answer}: {'; '.join(why)}" for answer, why in figures.failures.items()),

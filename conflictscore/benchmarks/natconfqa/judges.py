@@ -20,6 +20,10 @@ from conflictscore.records import Record
 from conflictscore.threads import at_once
 
 REPLY_FORMS = ("ANSWERS:\n1. one\n2. another\nCONFLICTS:\n1 - 2", "FOUND: True", "CONFLICT: True")
+"""Sample replies for a dry run (see ``Benchmark.reply_forms``).
+
+:func:`read_decomposition` must be able to read the first one, and ``Judge.decide`` the others.
+"""
 
 _DECOMPOSED_TOKENS = 768
 """The maximum number of tokens in a reply that splits an answer into lines; chosen by hand.
@@ -42,7 +46,11 @@ _HEADING = re.compile(rf"^{_MARKUP}(answers|conflicts){_MARKUP}:[ \t*_`]*", re.I
 # A list whose only line is "none" counts as empty.
 _NONE = re.compile(r"[\s*_`#>\-\u2022(\"]*none[\s*_`.)\"]*", re.I)
 _NUMBERED = re.compile(r"[\s*_`\[]*(\d{1,3})[\]*_]*[.:)][*_]*\s++(.+)")
-"""Matches a line of the first list; the line must not end with white space."""
+"""Matches a line of the first list.
+
+White space at the end of the line would become part of the answer, so it must be stripped first.
+The possessive quantifier keeps white space out of the beginning of the answer.
+"""
 # A line of the second list: two numbers of the first list, such as "1 - 2" or "1 vs. 2".
 _PAIR = re.compile(
     r"[\s*_`\[(\-]*(\d{1,3})\.?\s*(?:-|\u2013|\u2014|,|and|vs\.?)\s*(\d{1,3})[\s*_`\]).]*", re.I
@@ -209,6 +217,7 @@ class _Decider:
             conflicting. The second result says whether the passages contain the conflict, for each
             pair that the answer presents as conflicting and for each pair that the judge listed.
         """
+        # without conflicts, the run has no measure of conflicts, so only listed pairs are judged
         pairs = self.parts.pairs if self.question.conflicts else []
         presented = await self.presented(pairs, reference_conflicts)
         both = sorted({*_pairs_with(presented, True), *self.parts.conflicts})

@@ -55,6 +55,7 @@ class _Published(PublishedRow):
     question_id: Text
     model: Text
     prompt_template: Text
+    # the only column with the answer: the published file has no ``model_answer``
     answer: Text = Field(alias="model_answer.1")
     reference_answers: Text
     reference_pairs: _Pairs | None = Field(alias="conflicting_answer_pairs")

@@ -92,8 +92,8 @@ def exact_match(answer: str, right: Sequence[str], wrong: Iterable[str]) -> Exac
 def _wrong_in(text: str, right: Iterable[str], wrong: Mapping[str, str]) -> Iterator[str]:
     """Yield the wrong answers in a normalised text, unless they occur only inside correct answers.
 
-    ``right`` contains forms, and ``wrong`` maps forms to answers. A form in ``right`` is removed
-    only after the search for longer wrong forms, which may contain it.
+    ``right`` contains forms, and ``wrong`` maps forms to answers. Before the search for a wrong
+    form, all right forms are removed from the text, except those that the wrong form contains.
     """
     by_length = sorted(right, key=len, reverse=True)
     for form, answer in wrong.items():

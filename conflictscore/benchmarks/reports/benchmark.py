@@ -50,8 +50,9 @@ from conflictscore.threads import at_once
 _DISAGREEING = frozenset(
     {ConflictType.CONFLICTING_OPINIONS, ConflictType.OUTDATED, ConflictType.MISINFORMATION}
 )
-"""The types in CONFLICTS whose documents disagree. Complementary information is not among these
-types.
+"""The types in CONFLICTS whose documents disagree.
+
+Complementary information is not among these types, since its answers can all be true.
 """
 
 
@@ -59,7 +60,7 @@ class Topic(NamedTuple):
     """The topic of a report, which is a question, a claim or the name of an entity."""
 
     question: Question
-    """The topic as a question, whose category is the name of the file with the topic."""
+    """The topic as a question; its category is the name of the topic's file."""
     conflict: bool
     """Whether the documents disagree, according to annotators."""
 
@@ -107,6 +108,7 @@ def read_topics(source: str, *, seed: int = 0) -> tuple[Topic, ...]:
     by_documents: dict[tuple[str, ...], Topic] = {}
     for topic in topics:
         texts = sorted(document["text"] for document in topic.question.documents)
+        # with the verdict, so that an undisputed topic does not replace a disputed one
         by_documents.setdefault((str(topic.conflict), *texts), topic)
     return tuple(by_documents.values())
 
@@ -174,7 +176,7 @@ def _document(document: _Document | GroupDocument) -> dict[str, Any]:
 def _made(
     name: str, identity: str, text: str, documents: Sequence[dict[str, Any]], conflict: bool
 ) -> Topic:
-    # with the name, since two sources may use the same ids
+    # the id contains the name, since two sources may use the same ids
     question = Question(
         id=f"{name} {identity}", question=text, category=name, documents=tuple(documents)
     )

@@ -57,6 +57,7 @@ _JUDGES = {
 """For each measure, the prompt template and the word before the verdict in a reply."""
 
 REPLY_FORMS = tuple(f"{word}: True\nEXPLANATION: It agrees." for _, word in _JUDGES.values())
+"""Sample replies for a dry run (see ``Benchmark.reply_forms``), one for each measure."""
 
 _REPLY_TOKENS = 320
 """The maximum number of tokens in a judge's reply, which is a verdict and a short explanation.

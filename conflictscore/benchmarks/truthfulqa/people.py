@@ -33,7 +33,8 @@ A_REFERENCE = "the answer equals a reference, so its label is already known"
 class _Published(PublishedRow):
     """A labelled answer in the published format for fine-tuning.
 
-    The prompt has three lines, and the completion is "yes" or "no".
+    The prompt has three lines, and the completion is "yes" or "no". In the published files, every
+    completion begins with a space.
     """
 
     prompt: str

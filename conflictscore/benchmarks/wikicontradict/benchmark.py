@@ -62,7 +62,7 @@ class ModelRating:
     template: str = TEMPLATE
     """The prompt template, which defines what a correct answer is."""
     passages: int = 2
-    """How many leading passages have answers that are accepted as correct."""
+    """The number of passages, counted from the first, whose answers are accepted as correct."""
 
     async def __call__(
         self,

@@ -57,6 +57,7 @@ def _agreeing(request: Asked) -> list[Document]:
 
 
 def _numbered(documents: Sequence[Document]) -> list[Document]:
+    """Number the documents from 1; the passages of WikiContradict have no titles to keep."""
     return [Document(number=n, text=document.text) for n, document in enumerate(documents, start=1)]
 
 

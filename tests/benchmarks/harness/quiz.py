@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from conflictscore.benchmarks.harness.conflict_types import ConflictType
 from conflictscore.benchmarks.harness.definition import ACCURACY, Benchmark
-from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, LOOP_METHODS, METHODS
+from conflictscore.benchmarks.harness.methods.registry import COMMON_METHODS, METHODS
 from conflictscore.benchmarks.harness.outcome import BenchmarkRun
 from conflictscore.benchmarks.harness.records import Question
 from conflictscore.benchmarks.harness.setup import RunSettings, Setup, paper_loop
@@ -170,7 +170,7 @@ async def run_quiz(
     model: OpenAIServer | BaseChatModel | Handler,
     benchmark: Benchmark,
     *,
-    methods: tuple[str, ...] = LOOP_METHODS,
+    methods: tuple[str, ...] = ("rag", "control-rag", "regenerated-rag", "guarded-rag"),
     limits: Limits = _THREE,
     **more: Any,
 ) -> BenchmarkRun:

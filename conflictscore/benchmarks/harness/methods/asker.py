@@ -92,7 +92,7 @@ class Asker:
         start = {"answer": answer, "documents": [d.to_json() for d in documents]}
         state = await self.run(build_scoring_graph, start)
         report = Attempt.model_validate(state["attempts"][-1]).report
-        if report is None:  # never so today; a silent None would look like an answer without claims
+        if report is None:  # the graph always scores; None would look like an answer without claims
             raise ValueError("the scoring graph gave no score")
         return report
 

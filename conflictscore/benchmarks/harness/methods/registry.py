@@ -130,9 +130,6 @@ first comparison is the paper's (Tables 4 and 5). All pairs but the first compar
 asking twice.
 """
 
-LOOP_METHODS = tuple(_LOOP_METHODS)
-"""The methods that any benchmark runs by default."""
-
 OPEN_METHODS = ("revised-rag", "madam-rag")
 """The methods for free-form questions whose documents disagree."""
 

@@ -104,8 +104,8 @@ def _counts(transitions: Transitions) -> Iterator[str]:
 def _note(transitions: Transitions) -> str:
     """Explain the word "revised".
 
-    The note is empty in multiple choice, where "revised" simply means that a different option was
-    chosen.
+    The note is empty for multiple-choice questions, where "revised" simply means that a different
+    option was chosen.
     """
     if transitions.by_wording:
         return _BY_CLAIMS

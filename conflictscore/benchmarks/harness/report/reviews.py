@@ -64,7 +64,7 @@ def review_row(run_id: str, reviewer: str, review: Review) -> dict[str, Any]:
     """Convert a review to its stored form."""
     return {
         "question_id": run_id,
-        "annotation_id": uuid4().hex,
+        "annotation_id": uuid4().hex,  # the key of the review if PostgreSQL stores it
         "annotator": reviewer,
         "updated_at": datetime.now(UTC).isoformat(),
         "verdict": review.verdict.value,

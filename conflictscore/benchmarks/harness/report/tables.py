@@ -224,7 +224,7 @@ def _paper_row(paper: PaperFigures | None, pair: Paired) -> tuple[str | int | No
     if paper is None or difference is None:
         return None
     corrections, harms, p = None, None, None
-    # the paper gives counts only for regenerated-rag against rag in multiple choice
+    # the paper gives counts only for regenerated-rag against rag on binary choices
     transitions = paper.transitions
     if transitions and (pair.method, pair.against) == (Method.REGENERATED_RAG, BASELINE):
         corrections, harms = transitions.corrections, transitions.harms

@@ -227,8 +227,8 @@ def _tokens(run: ReportRun, method: str) -> float | None:
     The step of ``regenerated-rag`` and ``guarded-rag`` includes the first answer and its score. A
     method that starts from this first answer, such as ``resample`` or ``revised-rag``, has a step
     of its own, which includes only what it adds. In the chart, such a method therefore looks
-    cheaper than if it ran alone. The runs have results only of registered methods (see
-    ``results.results``).
+    cheaper than if it ran alone. All methods in the results of a run are registered (see
+    ``results.results``), so the lookup cannot fail.
     """
     step = METHODS[method].step or method
     usages = [
