@@ -76,7 +76,7 @@ def read_choice(reply: str, word: str, choices: Iterable[_V], *, note: str) -> t
             not a choice, or two such lines name different choices. The message lists the choices in
             their order.
     """
-    # the verdicts True and False are not strings
+    # ``str`` is needed for the choices True and False
     choices_by_words = {_words(str(choice)): choice for choice in choices}
     line_of, note_of = (
         re.compile(rf"{MARKUP}{re.escape(mark)}{MARKUP}:(?P<said>.*)", re.IGNORECASE)

@@ -233,7 +233,7 @@ class _Recorded:
         Equally worded answers share a grade, even if different methods gave them.
         """
         grade, report = self._grades.get(grade_key), None
-        if self._question.options:  # if there are options, the only measure is accuracy
+        if self._question.options:  # a choice has one measure (see ``CHOICES``)
             verdicts = {self._measures[0]: self._choice(answer)}
         elif grade is None:
             verdicts = {}

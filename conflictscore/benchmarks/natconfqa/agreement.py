@@ -117,9 +117,8 @@ async def check_judge(
 def agreement(people: Sequence[JudgedByPeople], judgements: Sequence[Judgement]) -> JudgeAgreement:
     """Correlate the measures over all answers, and compare the decisions behind recall.
 
-    The paper correlates "labels", but this function correlates measures. The reason is that
-    annotators and the judge split an answer in different ways. So only the decisions behind recall
-    are about the same things.
+    The paper correlates "labels". This function correlates measures, since annotators and the judge
+    split an answer in different ways: only their decisions behind recall are about the same things.
     """
     pairs = list(zip(people, judgements, strict=True))
     ours = [verdicts_of(row.question, judgement) for row, judgement in pairs]

@@ -1,4 +1,4 @@
-"""Judges an answer; the measures are computed from the decisions (formulas 1 to 4)."""
+"""Makes the decisions about an answer from which its measures follow (formulas 1 to 4)."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -42,6 +42,7 @@ class JudgedByPeople(NamedTuple):
 _PAIR = r"\(\s*\d+\s*,\s*\d+\s*\)"
 # "(1, 3): 1" says that the conflict between the short answers 1 and 3 is real.
 _JUDGED_PAIR = re.compile(r"\(\s*(\d+)\s*,\s*(\d+)\s*\)\s*:\s*([01])")
+# One of the published lists ends with a comma.
 _Indices = Annotated[str, Field(pattern=r"^\s*\[\s*(\d+(\s*,\s*\d+)*\s*,?)?\s*\]\s*$")]
 _Pairs = Annotated[str, Field(pattern=rf"^\s*{_PAIR}(\s*,\s*{_PAIR})*\s*$")]
 _Judged = Annotated[
@@ -64,6 +65,7 @@ class _Published(PublishedRow):
     supported: _Indices = Field(
         alias="Found Model Sub-Answers in Reference Answers/Passages (Precision Answer)"
     )
+    # null if annotators found none of the pairs
     found_pairs: _Pairs | None = Field(
         alias="Conflicting Reference Answer Pairs Found (Recall Conflict)"
     )
