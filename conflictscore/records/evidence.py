@@ -55,7 +55,7 @@ class Document(Record):
 
 
 class Claim(Record):
-    """One atomic statement of an answer; in multiple choice, the text of the chosen option."""
+    """One atomic statement of an answer, or the text of the option chosen from several."""
 
     number: _Number
     text: str

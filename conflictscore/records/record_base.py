@@ -18,7 +18,10 @@ _TEXTLESS_TYPES = (int, float, type(None), Enum, BaseModel)
 _set = object.__setattr__  # records are frozen
 is_none = partial(is_, None)
 """Returns whether a value is None. Pydantic asks this of several fields of every record that it
-writes, and a function in Python would take longer."""
+writes, and a function in Python would take longer.
+
+These fields (``exclude_if``) were added after runs had been stored. A record that does not use them
+has the same JSON as in versions without them."""
 
 
 def encodable(value: Any) -> Any:

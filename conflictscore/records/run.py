@@ -28,7 +28,7 @@ class Answer(Record):
     """An answer by the model."""
 
     text: str
-    """The answer; in multiple choice, the full text of the chosen option."""
+    """The answer; for multiple-choice questions, the full text of the chosen option."""
     option: Annotated[int, Field(ge=0)] | None = None
     """Index of the chosen option, from 0; None in free form."""
     probabilities: Annotated[tuple[float, ...], Field(exclude_if=not_)] = ()

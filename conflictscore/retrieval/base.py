@@ -1,7 +1,7 @@
 """Base classes for retrievers, including one that wraps another retriever."""
 
-import asyncio
 from abc import abstractmethod
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from langchain_core.callbacks import (
@@ -14,6 +14,7 @@ from pydantic import ConfigDict, model_validator
 
 from conflictscore.errors import InputError
 from conflictscore.retrieval.cleaning import clean_text
+from conflictscore.threads import in_thread
 
 
 class TopKRetriever(BaseRetriever):
@@ -79,7 +80,7 @@ class TopKRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        return await asyncio.to_thread(self.search, query, self._usable(k, query))
+        return await in_thread(partial(self.search, query, self._usable(k, query)))
 
 
 class WrappingRetriever(TopKRetriever):
@@ -93,7 +94,7 @@ class WrappingRetriever(TopKRetriever):
 
     async def achange(self, query: str, found: list[Document]) -> list[Document]:
         """Change the documents as ``change`` does, but without blocking the event loop."""
-        return await asyncio.to_thread(self.change, query, found)
+        return await in_thread(partial(self.change, query, found))
 
     @property
     def at_hand(self) -> int | None:

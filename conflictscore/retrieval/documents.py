@@ -40,7 +40,8 @@ above what searches return.
 _WORDS_FOR_NULL = frozenset(("nan", "null", "none", "<na>", "n/a", "undefined"))
 """Texts that programs write for a missing text. A document with no other word says nothing."""
 _LONGEST_FOR_NULL = 19
-"""Maximum length, with spaces, of a text that may stand for null, in characters."""
+"""Maximum length, with spaces, of a text that may stand for null, in characters. The longest word
+has 9; the rest leaves room for spaces."""
 PLAIN_FIELDS = frozenset(("text", "title", "url"))
 """The fields of most documents. A document with no others is read in the shortest way."""
 _OWN_FIELDS = ("number", "duplicate_of", "metadata", "title", "url")

@@ -106,6 +106,7 @@ def near_parts(text: str, queries: Sequence[str], tokens: int) -> NearParts | No
 
 def _rest(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return the text without these spans, with a marker between the remaining parts."""
+    # every second pair of neighbouring offsets is a shown part
     between = pairwise([0, *chain.from_iterable(spans), len(text)])
     return MARK.join(text[start:end] for start, end in islice(between, 0, None, 2) if end > start)
 

@@ -165,6 +165,7 @@ class _ToolReply:
         if sources is not None and self._name not in sources:
             return []
         documents = [*islice(_documents(self._message.artifact), MOST_OF_TOOLS + 1)]
+        # if middleware redacted the content, the artifact may still have the redacted words
         from_artifact = bool(documents) and not lost_words(str(self._message.text), documents)
         if not from_artifact:
             documents = self._in_content()

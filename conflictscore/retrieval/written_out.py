@@ -31,10 +31,12 @@ def written_out(text: str) -> object:
     """Return the value of a printed list, mapping or LangChain document; None for other texts."""
     if text.startswith("page_content="):
         pieces = re.split(r"(?m)^(?=page_content=)", text)
+        # one more than the limit, so that the caller sees that documents were left out
         written_calls = [piece for piece in pieces if piece][: MOST_OF_TOOLS + 1]
         if sum(map(_chars_around_content, written_calls)) > _LONGEST_WRITTEN_OUT:
             return None
         calls = [_called(piece.rpartition(" metadata=")) for piece in written_calls]
+        # with None, the caller splits the text itself, so an unreadable document is not lost
         return None if None in calls else calls
     if not _WRITTEN_OUT.match(text) or len(text) > _LONGEST_WRITTEN_OUT:
         return None
@@ -79,7 +81,11 @@ def _called(written: tuple[str, str, str]) -> object:
 
 
 def _keywords(call: object) -> dict[str, Any]:
-    """Return the literals among the keyword arguments of a call."""
+    """Return the literals among the keyword arguments of a call.
+
+    A field of another kind is left out. If it were None as in :func:`_field_of`, it would become
+    metadata of the document.
+    """
     fields: dict[str, Any] = {}
     for field in getattr(call, "keywords", ()):
         with suppress(ValueError, TypeError, RecursionError, MemoryError):  # a date, for example

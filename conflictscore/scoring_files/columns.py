@@ -27,7 +27,9 @@ class _Family(NamedTuple):
     documents: tuple[str, ...]
 
 
-# Fields in which chains and evaluation tools put the documents, in the order of preference.
+# Fields in which chains and evaluation tools put the documents, in the order of preference. The
+# order matters only if a row has several of them. This package's own name comes first. "context" is
+# last, since some tools give this name to ideal documents.
 _CHAIN_DOCUMENTS: Final = (
     "documents",
     "retrieved_contexts",

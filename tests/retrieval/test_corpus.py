@@ -1,14 +1,19 @@
+import asyncio
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.documents import Document as Retrieved
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from conflictscore.errors import InputError, NoDocumentsError
 from conflictscore.records import Document
+from conflictscore.retrieval.base import TopKRetriever
 from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.corpus import CorpusRetriever
 from conflictscore.retrieval.documents import to_documents
@@ -201,3 +206,26 @@ def test_a_single_document_is_a_corpus_of_one() -> None:
 def test_a_number_is_found_in_another_spelling(question: str, text: str) -> None:
     score, other = BM25Ranker([text, "Bread needs flour."]).scores(question)
     assert score > other == 0
+
+
+class SlowRetriever(TopKRetriever):
+    released: threading.Event
+    ended: threading.Event
+
+    def search(self, query: str, k: int) -> list[Retrieved]:
+        self.released.wait(3)
+        self.ended.set()
+        return []
+
+
+def test_a_search_that_does_not_answer_does_not_keep_a_cancelled_run_from_ending() -> None:
+    slow = SlowRetriever(released=threading.Event(), ended=threading.Event())
+
+    async def ask() -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await slow.ainvoke("why is the sky blue?")
+
+    asyncio.run(ask())
+    assert not slow.ended.is_set()
+    slow.released.set()

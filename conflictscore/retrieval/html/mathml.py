@@ -105,6 +105,7 @@ def _matrix(node: "LexborNode") -> str:
 
 
 def _first(node: "LexborNode") -> str:
+    # the other parts repeat the first one in another form, or replace it after a click
     return next((_linear(part) for part in node.iter()), "")
 
 

@@ -375,7 +375,7 @@ def _blocks(sheets: str) -> Iterator[tuple[str, str]]:
         closed, bracket, head = css[place:opening].rpartition("}")
         if bracket:  # each bracket ends a block such as ``@media``
             del skipped_depth[max(0, len(skipped_depth) - closed.count("}") - 1) :]
-        head = head.rpartition(";")[2].strip()
+        head = head.rpartition(";")[2].strip()  # without statements such as ``@import``
         if head.startswith("@"):
             media = head.startswith(("@media", "@supports", "@layer"))
             condition = head.partition(" ")[2]
@@ -383,8 +383,8 @@ def _blocks(sheets: str) -> Iterator[tuple[str, str]]:
             place = opening + 1
             continue
         closing = css.find("}", opening)
-        if closing < 0:
-            return
+        if closing < 0:  # browsers close the last block at the end of a sheet
+            closing = len(css)
         if not any(skipped_depth):
             yield head, css[opening + 1 : closing]
         place = closing + 1

@@ -115,6 +115,7 @@ def shown_page(html: str) -> ShownPage:
     for node in body.css("figcaption"):
         _wrap(page, list(node.iter(include_text=True)))
         node.unwrap()
+    # the extractor drops paragraphs in a figure, such as the caption at the end of an article
     for node in body.css("figure:has(> p)"):
         node.unwrap()
     for node in body.css("summary"):

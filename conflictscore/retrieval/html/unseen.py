@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # Elements that a browser does not show, struck-out text, pronunciations above words (rt), and the
-# drawings of formulas whose MathML is read. In a menu (nav), every element with "aria-hidden" is
-# removed; elsewhere, only blocks are (``_HIDDEN_BLOCK``).
+# drawings of formulas whose MathML is read.
 _UNSEEN = (
     "noscript,template,datalist,dialog:not([open]),annotation,annotation-xml,del,s,strike,[hidden],"
     "[popover],"
-    "rt,rp,rtc,input[type=hidden],.katex-html,.MathJax_Preview,nav [aria-hidden=true]"
+    "rt,rp,rtc,input[type=hidden],.katex-html,.MathJax_Preview"
 )
 _FOR_SCREEN_READERS = (
     ".sr-only,.visually-hidden,.visuallyhidden,.screen-reader-text,.screen-reader-only,"

@@ -93,6 +93,8 @@ def test_a_style_sheet_hides_numbers_and_raises_and_known_ones_that_are_not_fetc
         "<style media=print>p{display:none}</style><style media=screen>b{display:none}</style>"
     )
     assert whole_text(f"{printed}<p>1932 <b>1950</b></p>").text == "1932"
+    unclosed = "<style>.w{display:none</style><p class=w>1950</p><p>1932</p>"
+    assert whole_text(unclosed).text == "1932"
     white = "<style>.w{color:white}</style><p class=w>1950</p><p>1932</p>"
     assert whole_text(white).text == "1932"
     on_white = "<style>body{background:#FFF}</style><p style='color:#fff'>1950</p><p>1932</p>"
@@ -114,6 +116,11 @@ def test_a_picture_with_a_caption_leaves_a_mark_even_without_words() -> None:
     whole = whole_text(figure)
     assert (whole.text.split("\n"), whole.pictures) == (["[image]", "The mast"], 1)
     assert whole_text("<figure><img src=a alt=''></figure><p>lit</p>").pictures == 0
+    caption = "The mast was raised on the pier in 1932."
+    at_end = f"<h1>Works</h1>{FILLER * 3}<figure><img src=a alt=''><figcaption>{caption}</figcaption></figure>"
+    html = f"<html><body><article>{at_end}</article></body></html>"
+    page = FetchedPage("http://a.test/", "http://a.test/", "text/html", "utf-8", html.encode())
+    assert extract(page).text.endswith(caption)
 
 
 def test_a_group_of_icons_is_read_as_its_name() -> None:
