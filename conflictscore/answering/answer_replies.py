@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from conflictscore.active_content import without_active_content
 from conflictscore.answering.claim_replies import each_once, folded
-from conflictscore.loop.inputs import LETTERS
+from conflictscore.loop.question_check import LETTERS
 from conflictscore.models.language_model import LanguageModel
 from conflictscore.models.replies import labelled_lines, unfenced, unwrapped
 from conflictscore.models.usage import UsageMeter, begin_cost, stored_cost, take_cost

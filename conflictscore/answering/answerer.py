@@ -22,7 +22,7 @@ from conflictscore.answering.conversation import conversation_of, read_after
 from conflictscore.answering.evidence_text import conflict_details
 from conflictscore.answering.time_questions import stating_times
 from conflictscore.loop.examining import how_it_ended
-from conflictscore.loop.inputs import LETTERS
+from conflictscore.loop.question_check import LETTERS
 from conflictscore.loop.state import (
     Answerer,
     GeneratedAnswer,

@@ -79,13 +79,14 @@ def ask(question: str, options: tuple[str, ...], **settings: Any) -> None:
     disagree on a claim, only the passage with this claim is corrected. The output shows the answer,
     the changes with their reasons, and the scores CS-C and CS-R.
     """
-    load_early(settings)
-    from conflictscore.graph.self_correction import build_self_correction_graph
-    from conflictscore.loop.inputs import check_question
+    from conflictscore.loop.question_check import check_question
     from conflictscore.retrieval.cleaning import clean_text
 
     question, options = clean_text(question), tuple(map(clean_text, options))
-    check_question(question, options)  # a bad question is refused before any model is opened
+    check_question(question, options)  # a bad question is refused before any model is loaded
+    load_early(settings)
+    from conflictscore.graph.self_correction import build_self_correction_graph
+
     _check_log(settings)
     context = open_context(settings, retriever=open_retriever(settings))
     graph = build_self_correction_graph(context)

@@ -43,7 +43,7 @@ def search(question: str, as_json: bool, **settings: Any) -> None:
     """
     from rich.console import Console
 
-    from conflictscore.loop.inputs import check_question
+    from conflictscore.loop.question_check import check_question
     from conflictscore.loop.searching import find_documents
     from conflictscore.reporting.terminal import print_documents
     from conflictscore.retrieval.cleaning import clean_text

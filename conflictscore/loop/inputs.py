@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 
 from conflictscore.errors import InputError
+from conflictscore.loop.question_check import check_question
 from conflictscore.loop.state import RagState, RunContext
 from conflictscore.loop.turns import messages_of
 from conflictscore.records import Answer, Document, differs, encodable
@@ -32,10 +33,6 @@ NO_QUESTION = "Is everything in this text right?"
 
 The question asks for no fact, so it is not put to the documents.
 """
-
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""The letters that name the options of a question, in order."""
 
 
 def whole_input(run_input: dict[str, Any], context: RunContext) -> dict[str, Any]:
@@ -105,21 +102,3 @@ def given_answer(state: RagState, options: Sequence[str]) -> Answer | None:
 def given_documents(state: RagState) -> tuple[Document, ...]:
     """Return the caller's documents, numbered from 1 in order, without marking near-duplicates."""
     return as_documents(state.get("documents") or ())
-
-
-def check_question(question: str, options: Sequence[str]) -> None:
-    """Raise InputError if the question is empty, or if its options leave no clear choice."""
-    if not question.strip():
-        raise InputError("the question is empty")
-    if not options:
-        return
-    n_texts = sum(bool(option.strip()) for option in options)
-    if n_texts < 2:
-        raise InputError(f"multiple choice needs at least two options with text, got {n_texts}")
-    for number, option in enumerate(options, start=1):
-        if not option.strip():
-            raise InputError(f"option {number} has no text")
-    if n_texts > len(LETTERS):
-        raise InputError(f"multiple choice allows at most {len(LETTERS)} options, got {n_texts}")
-    if len({option.strip().casefold() for option in options}) < len(options):
-        raise InputError("two options are equal")

@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from conflictscore.answering.evidence_text import witnesses
 from conflictscore.graph.binding import are_long
 from conflictscore.graph.self_correction import build_scoring_graph
-from conflictscore.loop.inputs import check_question
+from conflictscore.loop.question_check import check_question
 from conflictscore.loop.searching import find_documents
 from conflictscore.loop.state import RunContext
 from conflictscore.middleware.corrector import correction_input

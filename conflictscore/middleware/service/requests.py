@@ -13,7 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from conflictscore.errors import InputError
-from conflictscore.loop.inputs import check_question, given_documents
+from conflictscore.loop.inputs import given_documents
+from conflictscore.loop.question_check import check_question
 from conflictscore.loop.state import RagInput, RagState
 from conflictscore.loop.turns import history_of
 from conflictscore.middleware.chat_loop import in_words

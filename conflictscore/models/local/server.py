@@ -89,6 +89,7 @@ class LocalServer:
         if os.getpid() != self._owner:
             return
         self._ended = True
+        _running.discard(self)
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -99,6 +100,7 @@ class LocalServer:
         """Start the process, and return the address of its server; port 0 means any free port."""
         with _log_file() as log:
             self._process = self._new_process(log)
+            _running.add(self)
             try:
                 return self._handshake(port, log)
             except BaseException:
@@ -195,6 +197,8 @@ class LocalServer:
             ) from error
 
 
+_running: set[LocalServer] = set()
+"""The servers of this process that are being loaded or run."""
 _shared: dict[tuple[Path, int], LocalServer] = {}
 _shared_lock = threading.Lock()  # so that two threads do not start two servers for a model
 
@@ -225,16 +229,18 @@ def start_in_background(path: str | Path, *, context_window: int = CONTEXT_WINDO
     """
 
     def start() -> None:
-        with contextlib.suppress(ConflictScoreError, OSError):
+        # ValueError: the path cannot be the path of a file
+        with contextlib.suppress(ConflictScoreError, OSError, ValueError):
             shared_server(path, context_window=context_window)
 
     threading.Thread(target=start, name="start of the local model", daemon=True).start()
 
 
 @atexit.register
-def _close_shared() -> None:
-    while _shared:
-        _shared.popitem()[1].close()
+def _close_all() -> None:
+    # A process that still loads a model would notice the end of its owner only once it has loaded.
+    for server in [*_running]:
+        server.close()
 
 
 def _ask(process: subprocess.Popen[bytes], settings: dict[str, Any]) -> dict[str, Any]:

@@ -158,7 +158,26 @@ def test_a_start_that_fails_in_the_background_is_an_error_of_the_next_call(
     _wait_for_start()
     with pytest.raises(ConfigurationError, match=r"cannot load .*page\.gguf"):
         shared_server(page)
+    start_in_background("\ud800.gguf")
+    _wait_for_start()
+    with pytest.raises(ValueError, match="surrogates not allowed"):
+        shared_server("\ud800.gguf")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_model_that_is_still_loading_ends_with_the_command(smollm2_path: Path) -> None:
+    command = (
+        "import sys, time; from conflictscore.models.local import server;"
+        "server.start_in_background(sys.argv[1]);"
+        "[time.sleep(.01) for _ in iter(lambda: bool(server._running), True)];"
+        "print(next(iter(server._running))._process.pid)"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", command, smollm2_path], check=True, capture_output=True, text=True
+    )
+    assert printed.stderr == ""
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(printed.stdout), 0)
 
 
 def _wait_for_start() -> None:
