@@ -62,7 +62,7 @@ def fetch_model(name: str) -> None:
         click.echo(NLI_MPNET.fetch())
         return
     # `model list` shows the prefix "local:", but the name is enough
-    weights = resolve(name.removeprefix("local").removeprefix(":"))
+    weights = resolve("" if name == "local" else name.removeprefix("local:"))
     if isinstance(weights, Path):
         raise InputError(f"{name} is a file on this machine; use it as --model local:{weights}")
     click.echo(fetched(weights) or fetch_with_bar(weights))

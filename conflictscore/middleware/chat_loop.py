@@ -178,8 +178,9 @@ class ChatLoop:
             return message
         if self.refusal is None:
             refuse(run, self.require, cause)
-        # token probabilities would reveal the refused answer
+        # token probabilities and the texts of the run would reveal the refused answer
         metadata = {k: v for k, v in message.response_metadata.items() if k != "logprobs"}
+        metadata["conflictscore"] = run.verdict()
         update = {"content": self.refusal, "response_metadata": metadata, "additional_kwargs": {}}
         return message.model_copy(update=update)
 

@@ -35,7 +35,11 @@ def test_a_model_that_is_there_is_not_fetched_again(
 
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("nothing", "smollm2-135m-instruct"), ("./mine.gguf", "there is no model file ./mine.gguf")],
+    [
+        ("nothing", "smollm2-135m-instruct"),
+        ("localsmollm2-135m-instruct", "'localsmollm2-135m-instruct'"),
+        ("./mine.gguf", "there is no model file ./mine.gguf"),
+    ],
 )
 def test_what_cannot_be_fetched_is_one_line(name: str, line: str) -> None:
     refused = CliRunner().invoke(main, ["model", "fetch", name])

@@ -112,6 +112,10 @@ class TestRequire:
         )
         with pytest.raises(UncheckedAnswerError):
             chat.invoke("When?")
+        reply = chat.model_copy(update={"refusal": "Please ask our staff."}).invoke("When?")
+        assert reply.text == "Please ask our staff."
+        assert reply.response_metadata["conflictscore"]["checked"] != "fully"
+        assert UNCLAIMED not in repr(reply)
 
     def test_a_wrong_requirement_is_an_input_error(self) -> None:
         with pytest.raises(InputError, match="'wholly'"):
