@@ -297,18 +297,19 @@ class _Recorded:
     def _part(self, part: Literal["first_usage", "check_usage"]) -> dict[str, Usage] | None:
         """Return the usage of a part of the loop; None if a record does not state it.
 
+        The record of a stopped loop states only the cost so far, not which part caused the cost. So
+        the usage is unknown until a later session has repeated the loop.
+
         A repeated loop finds its earlier replies in the cache, and its record already includes
         their tokens (see ``Usage.cold``). So the usage of the records is not added up; the largest
         record is used.
         """
+        loops = [record for record in self._records if record.step == LOOP]
+        if loops and all(record.stopped for record in loops):
+            return None
         most: dict[str, Usage] = {}
-        for record in self._records:
-            if record.step != LOOP or record.stopped:
-                continue
-            # a loop that failed did not get past its first answer, so it checked no last answer
-            part_usage: Mapping[str, Usage] | None = record.usage if part == "first_usage" else {}
-            if record.error is None:
-                part_usage = getattr(read_value(record, LoopValue), part)
+        for record in loops:
+            part_usage = _part_of(record, part)
             if part_usage is None or any(usage.cold is None for usage in part_usage.values()):
                 return None
             for model, usage in part_usage.items():
@@ -321,6 +322,19 @@ class _Recorded:
         for record in self._records:
             seconds[record.step].append(record.seconds)
         return {step: fsum(seconds[step]) for step in steps() if step in seconds}
+
+
+def _part_of(
+    loop: StepRecord, part: Literal["first_usage", "check_usage"]
+) -> Mapping[str, Usage] | None:
+    """Return the usage of a part of one loop, empty if the loop was stopped; None if not stated."""
+    if loop.stopped:
+        return {}
+    if loop.error is not None:
+        # a loop that failed did not get past its first answer, so it checked no last answer
+        return loop.usage if part == "first_usage" else {}
+    value = read_value(loop, LoopValue)
+    return value.first_usage if part == "first_usage" else value.check_usage
 
 
 def _reconsidered(

@@ -197,6 +197,18 @@ class TestRecords:
         failed = joined(MOON, record(MOON, LOOP, None, error="no reply", usage=tokens(4)))
         assert (failed.first_usage, failed.check_usage) == (tokens(4), {})
 
+    def test_what_the_first_answer_cost_is_unknown_while_the_loop_has_only_been_stopped(
+        self,
+    ) -> None:
+        stopped = record(MOON, LOOP, None, error="ended", failure="stopped", usage=tokens(7))
+        only = joined(MOON, stopped)
+        assert (only.first_usage, only.check_usage) == (None, None)
+        first = attempt(option(MOON, 0), SUPPORTED)
+        ended = loop(MOON, first, first_usage=tokens(5), usage=tokens(50), time="2")
+        assert joined(MOON, stopped, ended).first_usage == tokens(5)
+        unreached = joined(MOON)
+        assert (unreached.first_usage, unreached.check_usage) == ({}, {})
+
 
 def test_a_last_answer_that_only_its_grade_scored_has_that_score() -> None:
     first, last = attempt(text("Old."), SPLIT), attempt(text("New."), None, after=SPLIT)

@@ -241,6 +241,22 @@ class TestCost:
         assert unknown == {CONTROL, REGENERATED, GUARDED}
         assert cost.tokens_per_net_correction[OTHER] == 220
 
+    def test_a_loop_that_was_only_stopped_is_not_counted_as_cost_beyond_the_baseline(self) -> None:
+        questions, records = self.run()
+        third = choice("three")
+        stopped = record(third, LOOP, None, error="ended", failure="stopped", usage=tokens(70))
+        cost = summed([*questions, third], [*records, stopped]).cost
+        assert cost.tokens_per_net_correction[REGENERATED] is None
+        assert cost.tokens_per_net_correction[GUARDED] is None
+        assert cost.tokens_per_net_correction[OTHER] == 220
+        assert cost.by_step[LOOP].input_tokens == 2070
+        # the repeated loop finds the 70 tokens of the stopped one in the cache
+        again = Usage(calls=8, input_tokens=930, cached_calls=1, counted_calls=1)
+        again = again.model_copy(update={"kept_input_tokens": 70})
+        ended = corrected(third, usage={MODEL: again}, first_usage=tokens(100))
+        whole = summed([*questions, third], [*records, stopped, ended]).cost
+        assert whole.tokens_per_net_correction[GUARDED] == 900
+
     def test_an_unknown_price_is_an_unknown_cost_and_never_0(self) -> None:
         questions, records = self.run()
         other = {"mystery": Usage(calls=1, input_tokens=1)}
