@@ -103,7 +103,8 @@ def _beyond_baseline(
         if METHODS[method].step == LOOP and LOOP in question_result.usage:
             if question_result.first_usage is None:
                 return None
-            # of the loop's methods, only guarded-rag needs the score of the last answer
+            # Of the loop's methods, only guarded-rag needs the score of the last answer. The loop
+            # states both parts or neither, so the check's usage is not missing here.
             checks = {} if method == "guarded-rag" else question_result.check_usage or {}
             less = _sum((question_result.first_usage, checks))
             whole = {

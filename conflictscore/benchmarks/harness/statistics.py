@@ -193,8 +193,8 @@ def mean_sign_flip(values_by_question: Sequence[Sequence[float]]) -> float | Non
 def ratio_interval(pairs: Sequence[tuple[int, int]]) -> Interval:
     """Compute the ratio of two sums over questions, with a 95 % bootstrap interval.
 
-    Each pair is a question's count and total. The two sums are over questions. Whole questions are
-    resampled, since the runs of a question are dependent. A question whose total is 0 is ignored.
+    Each pair is a question's count and total. Whole questions are resampled, since the runs of a
+    question are dependent. A question whose total is 0 adds to neither sum, so it is ignored.
     ``n`` is the sum of the totals. If all bootstrap samples are equal, the bounds are None. If
     there is no question, the interval has no value either.
     """
@@ -269,7 +269,8 @@ def mcnemar_power(questions: int, discordant: float, gain: float) -> float:
     import numpy as np
     from scipy.stats import binom
 
-    # numbers of discordant pairs with a negligible probability are left out, to save time
+    # to save time, both tails of the number of discordant pairs are cut off; each has a probability
+    # of at most 1e-12, far below any difference in power that matters
     least, most = binom.ppf(1e-12, questions, discordant), binom.isf(1e-12, questions, discordant)
     pairs = np.arange(least, most + 1)
     # the largest k, the number of pairs that favour the worse method, with 2 P(X <= k) < ALPHA

@@ -20,7 +20,7 @@ class BenchProgress(CountBar, Listener):
         self._done = self._failed = 0
 
     def ended(self, record: StepRecord) -> None:
-        """If the step that has just ended failed, print why."""
+        """Print why the step failed, if it failed."""
         if record.error is not None:
             reason = one_line(record.error)
             # a long id would leave no room for the reason

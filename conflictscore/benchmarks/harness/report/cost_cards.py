@@ -61,6 +61,7 @@ def _corrections(figures: Figures, cost: Cost) -> Card:
         if net > 0:
             dollars = money(cost.cold_money_per_net_correction.get(method))
             each = (dollars, "unknown" if tokens is None else f"{tokens:,.0f}")
+        # the sign format would print 0 as +0
         rows.append((method, f"{net:+,}" if net else "0", *each))
     is_graded = figures.measures and figures.is_graded(figures.measures[0])
     changes = " less ".join(figures.change_words(figures.measures[0])) if is_graded else ""

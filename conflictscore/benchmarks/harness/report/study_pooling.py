@@ -148,7 +148,7 @@ class _Tally:
         self.revised += outcome.revised
         if outcome.before is None or outcome.after is None:
             return
-        # without rounding errors, which would make an unchanged grade look changed
+        # rounded as in ``statistics.changes``, since a rounding error would look like a change
         move = sign * round(outcome.after - outcome.before, 12)
         self.judged += 1
         self.judged_revised += outcome.revised
