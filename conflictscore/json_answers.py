@@ -92,7 +92,7 @@ def value_in(reply: str, answer: str, start: int) -> str:
 
 
 def new_literal(literal: str, text: str) -> str | None:
-    """Return a text as the JSON literal that replaces a value, or None if the type would differ.
+    """Return a text as a JSON literal of the same type as another literal, or None if it has none.
 
     An integer can only be replaced by an integer. A boolean cannot be replaced, since no document
     states it as such.

@@ -298,7 +298,10 @@ def _outcome(answer: LongAnswer, sentence: str, now: str) -> str:
 def revised(
     answers: Sequence[LongAnswer], *, behaviours: Iterator[Behaviour], **settings: Any
 ) -> Tally:
-    """Revise each answer with a scripted model of the next behaviour, and count the outcomes."""
+    """Revise each answer with a scripted model, and count the outcomes.
+
+    Each answer takes the next of the behaviours.
+    """
     tally = Tally()
     for answer in answers:
         scripted = _scripted(answer, next(behaviours))

@@ -65,7 +65,7 @@ def questions_of_ramdocs(path: Path, half: int) -> Iterator[TimeQuestion]:
 
 
 def questions_of_natural(path: Path, half: int) -> Iterator[TimeQuestion]:
-    """Yield the questions for a time in every second row of the natural disputes."""
+    """Yield the questions that ask for a time, from every second natural dispute."""
     for row in _rows(path)[half::2]:
         yield from _question("natural", row["question"], row["documents"], "says", row["right"])
 

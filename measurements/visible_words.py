@@ -61,7 +61,7 @@ def words_of(text: str) -> list[str]:
 
 
 def without_marks(text: str) -> str:
-    """Return a text without the marks of pictures and the addresses of links in Markdown."""
+    """Return Markdown text without the marks of pictures and the addresses of links."""
     return _LINK_TARGET.sub("", MARK.sub(" ", text))
 
 

@@ -99,7 +99,8 @@ async def stand_alone_question(
     """Return the question, rewritten by a model so that it is clear without the conversation.
 
     The answering model is asked first. If it fails, a judge that is a different model is asked. A
-    question that depends on its conversation cannot be put to documents, so a second try pays.
+    question that depends on its conversation cannot be put to documents, so a second try is
+    worthwhile.
     """
     turns = (
         context.prompts.render("turn", role=turn.role, text=material_line(turn.content))

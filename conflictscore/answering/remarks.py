@@ -36,7 +36,8 @@ _MOST_CLOSING_WORDS = 24
 The sentence may have two clauses ("If you have more questions, feel free to ask"). The limit was
 chosen by hand.
 """
-# Words that say that a source does not mention something.
+# Words that say that a source does not mention something. Only English is recognised; in other
+# languages, such a sentence counts as a statement.
 _SILENT = re.compile(
     r"\b(?:no|none|neither|nothing|not|n['\u2019]t)\b.{0,80}\b(?:mention|state|say|specif|discuss"
     r"|address|indicate|tell|contain|provide|cover)",

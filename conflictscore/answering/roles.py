@@ -58,9 +58,9 @@ def differs_in_order(statement: str, rival: str) -> bool:
 
 
 def opposite_limits(statement: str, rival: str) -> frozenset[str]:
-    """Return the words that limit a time from opposite ends in the two statements.
+    """Return the words that are the start of a period in one statement, and its end in the other.
 
-    An example is the 9 in "open until 9" and "open from 9".
+    An example is the 9 in "open from 9" and "open until 9".
     """
     first, second = _Roles.of(statement).directions, _Roles.of(rival).directions
     sides = {frozenset(("start",)), frozenset(("end",))}

@@ -87,7 +87,7 @@ def _difference_cards(figures: RatingAgreement) -> Iterator[Card]:
                 f" {1 / retained_share.value**2:.1f} times as many questions as with"
                 " ratings by people"
                 if retained_share.value > 0
-                else "\nNone of the differences that people see is visible"
+                else "\nThe judge shows none of the differences that people see"
             ),
         )
     if figures.differences:

@@ -278,7 +278,7 @@ def run_benchmark(
         ConfigurationError: A model, key, extra or prompt folder is missing or wrong.
     """
     if missing not in ("fail", "skip"):
-        raise InputError(f"missing is {missing!r}; give fail or skip")
+        raise InputError(f"the argument missing is {missing!r}; give fail or skip")
     if isinstance(benchmark, str):
         if data is None:
             raise InputError(f"the benchmark {benchmark} needs data, its official file")

@@ -160,8 +160,8 @@ def _running(benchmark_entry: "Entry") -> Iterator[_Option]:
     )
     yield _number(
         "--max-tokens",
-        help="Stop after N tokens of input and output. If the run is resumed, earlier tokens "
-        "count, too.",
+        help="Stop after N tokens of input and output. If the run is resumed, tokens used "
+        "earlier also count.",
     )
     yield _flag("--retry-failed", help="Repeat the steps that failed in an earlier session.")
     yield _flag(

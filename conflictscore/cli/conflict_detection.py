@@ -55,9 +55,9 @@ Examples:
 @click.option(
     "--paper-counts",
     is_flag=True,
-    help="Draw the numbers of claims that the paper's Table 1 gives for each source of "
-    "ConflictBench, with a conflict and without. --seed decides which claims are drawn. If a "
-    "source has too few claims of one kind, all of that kind are used.",
+    help="For each source of ConflictBench, draw as many claims with a conflict, and as many "
+    "without, as the paper's Table 1 gives. --seed decides which claims are drawn. If a source has "
+    "too few claims of one kind, all of that kind are used.",
 )
 @click.option(
     "--write-claims",

@@ -234,8 +234,8 @@ def serve(host: str, port: int, **options: Any) -> None:
 
     POST /v1/chat/completions and POST /v1/responses accept the requests of any OpenAI client,
     streamed or not. The header x-conflictscore-run-id of a reply names its run, and GET /v1/runs/ID
-    returns the evidence of that run. /v1/models, /healthz and /metrics exist too. Open / in a
-    browser to chat, and /runs to browse and review runs.
+    returns the evidence of that run. /v1/models, /healthz and /metrics are also available. Open /
+    in a browser to chat, and /runs to browse and review runs.
 
     The service checks its callers' keys and does not pass them on. The service calls the model with
     the key in OPENAI_API_KEY.

@@ -187,7 +187,7 @@ class ChatLoop:
     def _unscored(
         self, reply: AIMessage, gap: Gap, question: str, cause: BaseException | None = None
     ) -> AIMessage:
-        """Return a reply unchanged, with a verdict that names the gap; refuse it if required."""
+        """Return a reply with a verdict that names the gap, or the refusal if one is due."""
         run_id = self.context.run_id or uuid4().hex
         run = Run(question=question, asked=question, run_id=run_id)
         run = run.unchecked(str(reply.text), gap.note, gap.kind)

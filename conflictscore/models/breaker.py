@@ -22,9 +22,10 @@ class CircuitBreaker:
     """Watches the calls of one step, such as labelling the pairs of an answer.
 
     If several calls have failed for the same reason and none has succeeded, no further call is
-    sent: each raises the first error. After one success, the breaker never stops a call. If the
-    first replies are all unreadable for the same reason, their requests are repeated before any
-    other call is made.
+    sent: each raises the first error. After one success, the breaker never stops a call, since the
+    key, the model and the format are then known to work, and later failures are retried and
+    recorded call by call. If the first replies are all unreadable for the same reason, their
+    requests are repeated before any other call is made.
     """
 
     _watching: "ContextVar[CircuitBreaker | None]" = ContextVar(
@@ -85,6 +86,7 @@ class CircuitBreaker:
                 pass
 
     def _all_alike(self, counts: Mapping[str, int]) -> bool:
+        # a wrong key, address or model fails every call alike; different reasons have no such cause
         if self._proved or len(counts) != 1:
             return False
         return sum(counts.values()) >= _FAILURES
@@ -102,6 +104,8 @@ class CircuitBreaker:
             async with self._asking_again:
                 self.check()
                 if not self._proved:  # otherwise no call waits for the endpoint to prove itself
+                    # The caller reports the outcome to this breaker. The inner breaker only keeps
+                    # the repeated request from waiting for itself.
                     with CircuitBreaker().watching():
                         yield
                     return

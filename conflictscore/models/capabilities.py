@@ -82,7 +82,7 @@ _MOST_TOKENS = re.compile(
     r"|not (?:be )?(?:(?:greater|larger|more|higher) than|exceed|above))\W{0,3}(?:\w{1,30}=)?"
     r"(\d{1,7})"
 )
-"""Matches the maximum length of a reply in a refusal."""
+"""Finds, in the text of a refusal, the maximum length that a reply may have."""
 _RAN_OUT = re.compile(r"(?i)(?:higher|larger|more|increase)[\w ]{0,20} max|limit was reached")
 """Matches a refusal of a limit that a reasoning model used up before it replied."""
 _LEAST_MOST_TOKENS = 256

@@ -130,8 +130,8 @@ class PromptSet:
         for name, stand_in in aliases.items():
             if name in self.overridden and stand_in not in self.overridden:
                 raise ConfigurationError(
-                    f"{name}.txt of the prompt folder would not be read: {stand_in}.txt is used"
-                    " here instead; override that file"
+                    f"{name}.txt in the prompt folder has no effect, since {stand_in}.txt is used"
+                    f" here instead; override {stand_in}.txt"
                 )
             texts[name] = self._templates[stand_in].template
         return PromptSet(texts, name=self.name, overridden=self.overridden)

@@ -138,7 +138,9 @@ def _with_text(items: Sequence[Any]) -> list[tuple[int, Any]]:
         "null" if _is_null_document(item) else "empty" for item in compress(items, lack_text)
     ]
     if len(textless) == len(items):
-        raise InputError(f"document 1, field text: it is {textless[0]}, as in all documents")
+        raise InputError(
+            f"document 1, field text: it is {textless[0]}, and so are all other documents"
+        )
     for state in ("null", "empty"):
         if count := textless.count(state):
             note(f"{count} of {len(items)} documents are {state}, and were left out")

@@ -84,7 +84,7 @@ class GoogleRetriever(WebSearchRetriever):
         self._engine = (self.engine_id or os.environ.get(_ENGINE_VARIABLE, "")).strip()
         if not self._engine:
             raise ConfigurationError(
-                f"Google search needs {_ENGINE_VARIABLE}; an id comes from"
+                f"Google search needs {_ENGINE_VARIABLE}; get an id at"
                 f" programmablesearchengine.google.com; {_END}"
             )
         self._service = build(

@@ -20,7 +20,8 @@ with warnings.catch_warnings():
 # bm25s sets its logger to DEBUG, so its lines would appear even in logs meant for warnings
 logging.getLogger("bm25s").setLevel(logging.NOTSET)
 
-# Quantifiers are bounded, so that matching a hostile text takes linear time.
+# Quantifiers are bounded, so that matching a hostile text takes linear time. The bounds were chosen
+# by hand: they exceed the words, gaps and numbers of ordinary texts.
 _DIVIDED = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,8}\r?\n[ \t]{0,40}(?=[^\W\d_])")
 """Matches the place where a word is hyphenated at the end of a line."""
 _TERM = re.compile(
@@ -109,7 +110,7 @@ class BM25Ranker:
         self._index: bm25s.BM25 | None = None
         words = [list(_terms(text, is_question=False)) for text in texts]
         if any(words):  # bm25s fails if no text has a word
-            self._index = bm25s.BM25()
+            self._index = bm25s.BM25()  # the library's usual variant and constants
             self._index.index(words, show_progress=False)
 
     def scores(self, query: str) -> NDArray[np.float32]:
@@ -124,7 +125,8 @@ class BM25Ranker:
 def _terms(text: str, *, is_question: bool) -> Iterator[str]:
     """Yield the terms that rank a text: case-folded words, and stop words that may be names.
 
-    A word with two spellings yields both. For example, "co-operation" also yields "cooperation",
+    A word with two spellings yields both, so it counts twice if both texts have the same spelling.
+    For example, "co-operation" also yields "cooperation",
     "U.S." yields "US", and "Müller" yields "mueller". An Arabic word with its article also yields
     the word without it.
     """

@@ -199,7 +199,9 @@ class BlockScorer:
             self._context = open_context()
             if changes := differences(settings, scoring_settings(self._context)):
                 self._stop = f"its settings differ: {'; '.join(changes)}"
-        except (ConflictScoreError, ImportError) as error:  # this machine may lack a package
+        # This machine may lack a package or a key. Any other error is a bug and ends the actor; the
+        # run then ends with the last line of that error.
+        except (ConflictScoreError, ImportError) as error:
             self._stop = str(error)
         else:
             if self._context.cache is not None:  # a kill must lose no verdict

@@ -15,7 +15,10 @@ People write far less, and tomllib takes seconds per megabyte.
 # A part of a dotted key, and the dot after it.
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+"
 _DEEP = re.compile(rf"(?<![\w.\"'-])(?:{_PART}){{50}}")
-"""Matches a key of more than 50 parts. tomllib takes time quadratic in the number of parts."""
+"""Matches a key of more than 50 parts. tomllib takes time quadratic in the number of parts.
+
+Settings have keys of two or three parts; 50 leaves room.
+"""
 
 
 def read_toml(path: Path) -> dict[str, Any]:

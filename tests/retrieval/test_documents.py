@@ -99,7 +99,7 @@ def test_a_null_and_an_empty_text_are_left_out_with_a_note_and_cost_no_other() -
         )
     assert [(document.number, document.text) for document in documents] == [(1, "blue")]
     assert len(notes) == 2
-    with pytest.raises(InputError, match="as in all documents"):
+    with pytest.raises(InputError, match="and so are all other documents"):
         as_documents(["", {"text": ""}])
 
 

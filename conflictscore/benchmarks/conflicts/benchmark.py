@@ -144,7 +144,7 @@ def read_conflicts(path: str | Path) -> Conflicts:
             )
         )
     if not questions:
-        raise InputError(f"{path}: there are no questions in it")
+        raise InputError(f"{path}: contains no questions")
     return Conflicts(tuple(questions), empty)
 
 

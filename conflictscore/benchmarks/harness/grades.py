@@ -15,7 +15,7 @@ def score_verdicts(report: ConflictReport) -> dict[str, Verdict]:
     score of 0 would make it one of the best answers.
     """
     if report.error is not None or report.cs_c is None or report.cs_r is None:
-        reason = "none of its claims has a label" if report.claims else "it makes no claim"
+        reason = "none of its claims was labelled" if report.claims else "it makes no claim"
         return dict.fromkeys(SCORES, Verdict(value=None, error=report.error or reason))
     pairs = [pair for claim in report.claims for pair in claim.labels]
     labelled_pairs = sum(pair.label is not Label.UNLABELLED for pair in pairs)

@@ -163,7 +163,7 @@ async def _state_of(model: LanguageModel) -> str:
 
 
 def _names_in(listing: Any) -> set[str]:
-    """Return the names in a list of models; empty if it is unreadable, as if there were no list."""
+    """Return the names in a list of models, or no names if the list is unreadable."""
     models = listing.get("data") if isinstance(listing, dict) else None
     entries = models if isinstance(models, list) else ()
     return {str(model.get("id", "")) for model in entries if isinstance(model, dict)}

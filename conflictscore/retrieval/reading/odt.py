@@ -120,6 +120,7 @@ class _Walk:
         ]
         html = "".join(block for part in parts for block in self._blocks(part, 0))
         lines = self._shown(html).split("\n") if html else []
+        # lines without a letter are page numbers and rules
         return "\n".join(line for line in dict.fromkeys(lines) if any(map(str.isalpha, line)))
 
     def _blocks(self, parts: Iterable[Element], depth: int, number: str = "") -> Iterator[str]:
@@ -237,6 +238,8 @@ class _Walk:
     def _enclosed(self, parts: Iterable[Element]) -> list[str]:
         """Return the blocks of a text box or note, without the boxes of the paragraph around it."""
         boxes, self._boxes = self._boxes, []
+        # The depth of the paragraph is not passed on. Deeply nested boxes and spans end in a
+        # RecursionError, which refuses the file like any other damage.
         blocks = list(self._blocks(parts, 1))
         self._boxes = boxes
         return blocks
@@ -264,6 +267,7 @@ class _Walk:
 
     def _frame(self, frame: Element) -> str:
         """Return the content of a frame as HTML: an image, a formula, a text, or a placeholder."""
+        # the first content is shown; any others are alternatives for programs that cannot show it
         content = next((each for each in frame if not _is_left_out(each)), None)
         if content is None:
             return ""

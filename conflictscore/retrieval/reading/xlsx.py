@@ -33,7 +33,7 @@ _HEADER_WITHIN = 10
 chosen by hand."""
 _LONGEST_REPEATED, _MOST_SPANNED = 80, 1_000
 """Limits for repeating a merged cell: maximum number of characters, and of rows and columns
-covered. A longer text is not a row or column heading; chosen by hand."""
+covered. Both were chosen by hand; a longer text is not a row or column heading."""
 _MOST_CELLS = 5_000_000
 """Maximum number of cells in a sheet, including empty cells between its filled rows and columns.
 The limit bounds the memory that a small hostile file can take; chosen by hand."""

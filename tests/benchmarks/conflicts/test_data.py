@@ -101,7 +101,7 @@ def test_a_broken_line_names_file_row_and_field(file: Path, line: Any, problem: 
 
 
 def test_an_empty_file_is_refused(file: Path) -> None:
-    with pytest.raises(InputError, match="there are no questions in it"):
+    with pytest.raises(InputError, match="contains no questions"):
         read(file)
 
 

@@ -294,6 +294,7 @@ def cards(run: ReportRun) -> tuple[list[FlipCard], list[FlipCard]]:
     for question_result in run.results:
         if look := second_look(question_result):
             card = FlipCard(run, question_result, look)
+            # one of the two methods gave no answer, so there is nothing to compare
             if card.before is None or card.after is None:
                 continue
             if card.kind != KEPT:
