@@ -56,7 +56,7 @@ async def test_a_users_folder_overrides_the_template_that_stands_in_and_not_the_
     (mine / "free_form_rag.txt").write_text(words)
     quiz = Quiz()
     ask = partial(run_quiz, tmp_path / "run", quiz, passages(), methods=("rag",), prompts=mine)
-    unread = r"free_form_rag\.txt of the prompt folder .* natconfqa_default"
+    unread = r"free_form_rag\.txt in the prompt folder .* natconfqa_default"
     with pytest.raises(ConfigurationError, match=unread):
         await ask()
     assert not (tmp_path / "run").exists()
