@@ -4,7 +4,8 @@ By default, a judge in the same process derives verdicts from digests. The measu
 covers everything except judging: reading, the steps of scoring, the verdict cache, and writing.
 With --judge json, a simulated endpoint that takes 100 ms per call splits and judges the answers.
 With --judge nli, this endpoint splits the answers, and the bundled model judges them in the
-process.
+process. Afterwards, the model reads the same pairs of texts again, alone. The last column compares
+the two times.
 
 With --engine ray, two workers of a Ray cluster on this machine score the file, and --kill kills one
 of them after 20 seconds. CPU time and peak memory are those of the process. For Ray, CPU time and
@@ -24,20 +25,24 @@ import signal
 import tempfile
 import threading
 import time
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, NamedTuple, get_args
+from unittest.mock import patch
 
 import click
 
 from conflictscore.cli.common import run_async
 from conflictscore.graph.create import run_context
+from conflictscore.labelers.nli.model import NliModel, TokenPair
 from conflictscore.loop.state import RunContext
 from conflictscore.models.spec import open_model
+from conflictscore.records import Label
 from conflictscore.scoring_files.file_run import ascore_file
 from conflictscore.scoring_files.input_rows import Source
 from conflictscore.scoring_files.ray_engine import RayEngine
@@ -56,7 +61,7 @@ _Judge = Literal["instant", "nli", "json"]
 _MIB = 1 << 20
 _TITLE = (
     f"{'engine':<6} {'judge':<8} {'cores':>5} {'rows':>9} {'seconds':>9}"
-    f" {'CPU s':>7} {'own':>6} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11}"
+    f" {'CPU s':>7} {'own':>6} {'rows/s':>8} {'peak MiB':>9} {'output MiB':>11} {'x encoder':>10}"
 )
 
 
@@ -128,22 +133,28 @@ def _measure(way: _Way, rows: int, rounds: int) -> None:
         with tempfile.TemporaryDirectory() as name:
             write_input(Path(name) / "in.jsonl", rows)
             took.append(_scored(Path(name), way))
-    seconds, cpu, own, peak, size = map(median, zip(*took, strict=True))
+    seconds, cpu, own, peak, size, encoder = map(median, zip(*took, strict=True))
+    ratio = f"{seconds / encoder:.2f}" if encoder else ""
     click.echo(
         f"{way.engine:<6} {way.judge:<8} {way.cores:>5} {rows:>9,} {seconds:>9.1f} {cpu:>7.1f}"
         f" {own:>6.1f}"
         f" {rows / seconds:>8.0f} {peak / _MIB:>9.0f} {size / _MIB:>11.1f}"
+        f" {ratio:>10}"
     )
 
 
-def _scored(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
-    """Return seconds, CPU seconds (all processes, first process), peak bytes and output bytes."""
+_Took = tuple[float, float, float, int, int, float]
+"""Seconds, CPU seconds (all processes, first process), peak bytes, output bytes, and the seconds
+that the encoder alone needs (0 if no encoder is used in this process)."""
+
+
+def _scored(folder: Path, way: _Way) -> _Took:
     spawn = multiprocessing.get_context("spawn")
     with spawn.Pool(1) as pool:
         return pool.apply(_score, (folder, way))
 
 
-def _score(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
+def _score(folder: Path, way: _Way) -> _Took:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: way.cores])
     context = way.context(folder)
@@ -151,12 +162,43 @@ def _score(folder: Path, way: _Way) -> tuple[float, float, float, int, int]:
     source = Source(folder / "in.jsonl")
     engine = _on_ray(folder, way, context) if way.engine == "ray" else None
     watched = _WatchedProcesses(way.kill) if engine else None
+    encoded = _EncodedPairs()
     # run_async exempts loaded modules from garbage collection, as in the command
-    run_async(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
+    with encoded.recorded():
+        run_async(ascore_file(source, folder / "out.jsonl", context, way.at_once, engine=engine))
     seconds, own = time.perf_counter() - begun, time.process_time() - worked
     cpu = own + (watched.worked if watched else 0)
     peak = watched.most if watched else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return seconds, cpu, own, peak, (folder / "out.jsonl").stat().st_size
+    return seconds, cpu, own, peak, (folder / "out.jsonl").stat().st_size, encoded.seconds()
+
+
+class _EncodedPairs:
+    """The token pairs that the encoder reads in this process while a file is scored."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[NliModel, Sequence[TokenPair]]] = []
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Record the pairs of every call of an encoder."""
+        logits = NliModel.logits
+
+        def recording(model: NliModel, pairs: Sequence[TokenPair]) -> list[dict[Label, float]]:
+            self._pairs.append((model, pairs))
+            return logits(model, pairs)
+
+        with patch.object(NliModel, "logits", recording):
+            yield
+
+    def seconds(self) -> float:
+        """Return the seconds in which the encoder reads the same pairs again, and does no more."""
+        begun = time.perf_counter()
+        pairs_by_model: dict[NliModel, list[TokenPair]] = {}
+        for model, pairs in self._pairs:
+            pairs_by_model.setdefault(model, []).extend(pairs)
+        for model, all_pairs in pairs_by_model.items():
+            model.logits(all_pairs)
+        return time.perf_counter() - begun if self._pairs else 0.0
 
 
 def opened(folder: Path, *settings: Any) -> RunContext:
