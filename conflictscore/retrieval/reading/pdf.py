@@ -14,6 +14,7 @@ from conflictscore.retrieval.cleaning import clean_text
 from conflictscore.retrieval.pages.page import UnreadableError
 from conflictscore.retrieval.reading.pdf_columns import PageLine
 from conflictscore.retrieval.reading.pdf_drawings import drawings
+from conflictscore.retrieval.reading.pdf_glyph_names import UNKNOWN, GlyphNames
 from conflictscore.retrieval.reading.pdf_grids import Grid, grids, laid_out_with_grids
 from conflictscore.retrieval.reading.pdf_hyphens import undivided
 from conflictscore.retrieval.reading.pdf_lines import lines
@@ -87,6 +88,11 @@ def read_pdf(data: bytes) -> RichText:
         raise UnreadableError(
             "has no text; if its pages are pictures, run text recognition (OCR) on them first"
         )
+    if UNKNOWN in text and not clean_text(text.replace(UNKNOWN, "")):
+        raise UnreadableError(
+            "has no readable text, because its fonts do not define what their characters mean; run"
+            " text recognition (OCR) on its pages first"
+        )
     if empty:
         sentence = f"{empty} of its {count} pages have no text"
         notes.insert(0, Note(NoteKind.PAGES_WITHOUT_TEXT, sentence))
@@ -101,7 +107,7 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     values: list[str] = []
     watermarks: list[str] = []
     drawn: list[list[_Picture]] = []
-    for page, runs, number in _opened(file, many):
+    for page, runs, number in _opened(file, many, names.glyphs):
         objects = PageObjects(page, many)
         page_lines, marks, areas = _page_lines(page, objects, runs, number, sight)
         pages.append(page_lines)
@@ -129,16 +135,16 @@ def _text(file: Any, data: bytes) -> tuple[str, int, list[Note]]:
     if sight.unsure:
         sentence = "some text that was read may be invisible on its page (white, or behind a clip)"
         notes.append(Note(NoteKind.UNSEEN, sentence))
-    if unknown_signs := text.count("\ufffd"):
+    if unknown_signs := text.count(UNKNOWN):
         signs = "a character is" if unknown_signs == 1 else f"{unknown_signs} characters are"
-        sentence = f"{signs} shown as \ufffd, because the font does not define a meaning"
+        sentence = f"{signs} shown as {UNKNOWN}, because the font does not define a meaning"
         notes.append(Note(NoteKind.NOT_IN_WORDS, sentence))
     if pictures_marked:
         notes.append(pictures_note(pictures_marked))
     return text, empty, notes
 
 
-def _opened(file: Any, many: ManyCalls) -> Iterator[tuple[Any, Runs, int]]:
+def _opened(file: Any, many: ManyCalls, glyphs: GlyphNames) -> Iterator[tuple[Any, Runs, int]]:
     """Yield each page, the runs of the pages that are read together, and its number among them.
 
     Several pages are opened and read at once. This is faster than opening and reading each page in
@@ -150,7 +156,7 @@ def _opened(file: Any, many: ManyCalls) -> Iterator[tuple[Any, Runs, int]]:
     size = 0
     for page in file:
         pages.append(page)
-        texts.append(text := PageGlyphs(page))
+        texts.append(text := PageGlyphs(page, glyphs))
         size += text.count + calls().count_objects(pointer(address(page.raw)))
         if len(pages) == _MOST_PAGES or size > _MOST_SIGNS:
             yield from _read(pages, texts, many)

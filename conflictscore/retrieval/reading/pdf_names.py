@@ -1,4 +1,4 @@
-"""Finds out cheaply whether a PDF may have layers, form fields or typed notes.
+"""Finds out cheaply whether a PDF may have layers, form fields, typed notes or unknown glyphs.
 
 The names of these features are searched in the bytes of the file and in its compressed objects.
 Most files have none of these features, and their pages need not be examined.
@@ -9,6 +9,8 @@ Limits without a stated reason were chosen by hand.
 import re
 import zlib
 from collections.abc import Iterator
+
+from conflictscore.retrieval.reading.pdf_glyph_names import GlyphNames
 
 
 def _written(name: bytes) -> bytes:
@@ -48,19 +50,22 @@ class Names:
         fields: Whether the file has form fields or typed notes. In doubt, the file is assumed to
             have some, since pdfium then lists the annotations of each page, which takes little
             time.
+        glyphs: The meanings of codes by the names of glyphs.
     """
 
     def __init__(self, data: bytes) -> None:
         self.layers = _LAYERS.search(data) is not None
         self.layered_groups = _LAYER_OF_GROUP.search(data) is not None
         self.fields = _FIELDS.search(data) is not None
+        self.glyphs = GlyphNames()
+        self.glyphs.add(data)
         complete_lists = 0
         for objects, is_complete in _unpacked(data):
             complete_lists += is_complete
             self.layers = self.layers or _LAYERS.search(objects) is not None
             self.fields = self.fields or _FIELDS.search(objects) is not None
-            if self.layers and self.fields:
-                return
+            self.glyphs.add(objects)
+        self.glyphs.settle()
         # a list that cannot be read completely may contain anything
         lists = sum(1 for _ in _LIST.finditer(data))
         is_unsure = complete_lists < lists or _ENCRYPTED.search(data) is not None

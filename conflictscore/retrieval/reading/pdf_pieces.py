@@ -9,12 +9,14 @@ operations on long arrays take less time than many on short ones.
 import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from conflictscore.retrieval.reading.pdf_accents import has_accents, with_accented_letters
+from conflictscore.retrieval.reading.pdf_glyph_names import GlyphNames
 from conflictscore.retrieval.reading.pdf_words import with_known_signs, with_whole_words
 from conflictscore.retrieval.reading.pdfium_calls import ManyCalls, Pointer, address, calls, pointer
 
@@ -33,6 +35,8 @@ _IS_SPACE = np.array([chr(code).isspace() for code in range(_LAST_SPACE + 2)])
 """Whether a character is white space, by its code; the last place stands for all other codes."""
 _RIGHT_TO_LEFT = (0x590, 0x900), (0xFB1D, 0xFEFD)
 """Ranges of codes that contain the Hebrew and Arabic letters."""
+_LONGEST_NAME = 256
+"""Size of the buffer for a font's name, in bytes; a longer name is not returned."""
 _GROUP = 3
 """Maximum number of words in a piece; chosen by hand. The position of a whole piece is requested
 with one call. Longer pieces need fewer calls, but more calls to find a gap within them."""
@@ -76,7 +80,8 @@ class PageGlyphs:
         count: The number of characters.
     """
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, page: Any, names: GlyphNames) -> None:
+        self._names = names
         self._text_page = page.get_textpage()
         self.handle = pointer(address(self._text_page.raw))
         self.count = self._text_page.count_chars()
@@ -91,7 +96,16 @@ class PageGlyphs:
         if len(text) != count or "\ufffd" in text:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
             text = "".join(map(chr, map(calls().unicode, repeat(self.handle), range(count))))
+        if self._names.are_needed:
+            is_unmapped = partial(calls().is_unmapped, self.handle)
+            text = self._names.read(text, is_unmapped, self._font_of)
         return text
+
+    def _font_of(self, place: int) -> str:
+        """Return the name of the font of a character."""
+        name = ctypes.create_string_buffer(_LONGEST_NAME)
+        calls().font_name(self.handle, place, ctypes.addressof(name), _LONGEST_NAME, None)
+        return name.value.decode("utf-8", "replace")
 
 
 class BlockGlyphs:

@@ -54,6 +54,7 @@ class Calls:
         self.box = plain("FPDFText_GetLooseCharBox", _INT)
         self.unicode = plain("FPDFText_GetUnicode", _UNSIGNED)
         self.is_generated = plain("FPDFText_IsGenerated", _INT)
+        self.is_unmapped = plain("FPDFText_HasUnicodeMapError", _INT)
         self.text = plain("FPDFText_GetText", _INT)
         self.count_objects = plain("FPDFPage_CountObjects", _INT)
         self.object = plain("FPDFPage_GetObject", ctypes.c_size_t)
@@ -64,6 +65,15 @@ class Calls:
         self.any_clip_paths = plain("FPDFClipPath_CountPaths", _INT)
         self.any_marks = plain("FPDFPageObj_CountMarks", _INT)
         # with declared arguments
+        self.font_name = plain(
+            "FPDFText_GetFontInfo",
+            ctypes.c_ulong,
+            _ADDRESS,
+            _INT,
+            _ADDRESS,
+            ctypes.c_ulong,
+            _ADDRESS,
+        )
         self.mode = plain("FPDFTextObj_GetTextRenderMode", _INT, _ADDRESS)
         self.colour = plain("FPDFPageObj_GetFillColor", _INT, *[_ADDRESS] * 5)
         self.clip = plain("FPDFPageObj_GetClipPath", _ADDRESS, _ADDRESS)

@@ -1,0 +1,188 @@
+"""Finds characters of a PDF whose font does not say what they mean.
+
+A font without a table of meanings (ToUnicode) tells the meaning of a code by the name of its glyph:
+/eacute is é. Some programs make up names, such as /g23. For their codes, and for all codes of Type
+3 fonts, pdfium returns the code itself as a character. The names are therefore read from the file.
+A composite font has no names, and its codes are numbers of glyphs. Without a table, they have no
+meaning.
+
+Limits without a stated reason were chosen by hand.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from html.entities import name2codepoint
+from string import ascii_letters, ascii_uppercase, digits
+
+_ARRAY = re.compile(rb"/Differences\s{0,9}\[([^\]]{0,20000})")
+"""Matches a list of codes and glyph names; each number is the code of the name after it."""
+_ENTRY = re.compile(rb"/([^\s/\[\]()<>{}%]{1,64})|(\d{1,3})(?!\d)")
+_ESCAPED = re.compile(rb"#([0-9a-fA-F]{2})")
+"""Matches a character of a name that is written by its code."""
+_TYPE_3 = re.compile(rb"/Type3(?![0-9A-Za-z])")
+_COMPOSITE = re.compile(rb"/Type0(?![0-9A-Za-z])")
+_FONT_NAME = re.compile(rb"/BaseFont\s{0,9}/([^\s/\[\]()<>{}%]{1,128})")
+_SIGN = re.compile(r"[^\r\n]")
+_ENCODING = re.compile(r"-Identity-[HV]\Z")
+"""Matches the encoding that follows the font's name in the name of a composite font."""
+_DICTIONARY = 1_000
+"""Maximum number of bytes before and after the type in a composite font's dictionary, which has few
+entries."""
+_BY_CODE = re.compile(r"(?:uni(?=[0-9A-F]{4}$)|u(?=[0-9A-F]{4,6}$))([0-9A-F]+)")
+"""Matches a name that contains the code of a Unicode character, such as /uni2264."""
+_NUMBERED = re.compile(r"[A-Za-z]{0,4}(\d{1,3})|[A-Za-z]{0,2}([0-9A-Fa-f]{2})")
+"""Matches a name that contains a code of its font, in decimal or hexadecimal digits: /a65, /G41."""
+_NO_GLYPH = b".notdef"
+_LAST_CODE = 255
+_DIGITS = digits + ascii_uppercase
+_BASE = len(_DIGITS)
+"""Some programs name a code by a letter and a digit to this base: /A0 is 0, /BT is 65."""
+UNKNOWN = "\ufffd"
+_FIRST_SIGN = "!"
+"""The first code that shows ink in most fonts. Control characters below it have other rules."""
+
+# The names that differ from HTML's, from the Adobe Glyph List
+_PUNCTUATION = (
+    ("exclam quotedbl numbersign dollar percent ampersand quotesingle", "!\"#$%&'"),
+    ("parenleft parenright asterisk plus comma hyphen period slash", "()*+,-./"),
+    ("zero one two three four five six seven eight nine", "0123456789"),
+    ("colon semicolon less equal greater question at", ":;<=>?@"),
+    ("bracketleft backslash bracketright asciicircum underscore grave", "[\\]^_`"),
+    ("braceleft bar braceright asciitilde", "{|}~"),
+    ("quoteleft quoteright quotedblleft quotedblright quotesinglbase quotedblbase", "‘’“”‚„"),
+    ("endash emdash bullet ellipsis guillemotleft guillemotright minus", "–—•…«»−"),
+    ("ff fi fl ffi ffl dotlessi germandbls sterling Euro section", "ﬀﬁﬂﬃﬄıß£€§"),
+)
+_CHARACTERS: Mapping[str, str] = {
+    **{name: chr(code) for name, code in name2codepoint.items()},
+    **{letter: letter for letter in ascii_letters},
+    **{
+        name: character
+        for names, characters in _PUNCTUATION
+        for name, character in zip(names.split(), characters, strict=True)
+    },
+}
+
+_OF_TEX = {"angbracketleft": "⟨", "angbracketright": "⟩", "star": "⋆", "vector": "\u20d7"}
+"""Names in TeX's mathematical fonts that pdfium does not know."""
+
+
+class GlyphNames:
+    """The meanings of codes by the glyph names of a file.
+
+    Attributes:
+        meanings: Characters by code, for codes that pdfium reads without a name. A code without a
+            meaning maps to U+FFFD. A code that is not in the mapping is read as a character.
+        fonts: The names of composite fonts without a table, in which no code has a meaning.
+    """
+
+    def __init__(self) -> None:
+        self.meanings: dict[str, str] = {}
+        self.fonts: set[str] = set()
+        self._code_pattern = _SIGN
+        self._has_type_3 = False
+        # by code: the characters of names that pdfium knows, and of other names
+        self._standard: dict[int, set[str]] = {}
+        self._others: dict[int, set[str]] = {}
+
+    def add(self, data: bytes) -> None:
+        """Read the names in a part of a file."""
+        self._has_type_3 = self._has_type_3 or _TYPE_3.search(data) is not None
+        self.fonts.update(_composite_fonts(data))
+        for array in _ARRAY.finditer(data):
+            for code, name in _entries(array[1]):
+                if (character := _standard(name)) is not None:
+                    self._standard.setdefault(code, set()).add(character)
+                else:
+                    otherwise = chr(code) if _repeats(name, code) else UNKNOWN
+                    self._others.setdefault(code, set()).add(_OF_TEX.get(name, otherwise))
+
+    def settle(self) -> None:
+        """Set ``meanings`` once all parts of the file are added.
+
+        pdfium knows the meanings of standard names, except in Type 3 fonts. If fonts give a code
+        different meanings, and one of them is the code's own character, this character is kept.
+        """
+        standard = self._standard if self._has_type_3 else {}
+        for code in {*standard, *self._others}:
+            own = chr(code)
+            possible = standard.get(code, set()) | self._others.get(code, set())
+            if own >= _FIRST_SIGN and own not in possible:
+                self.meanings[own] = possible.pop() if len(possible) == 1 else UNKNOWN
+        if self.meanings:
+            self._code_pattern = re.compile(f"[{re.escape(''.join(self.meanings))}]")
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether any character may have to be replaced."""
+        return bool(self.meanings or self.fonts)
+
+    def read(
+        self, text: str, is_unmapped: Callable[[int], object], font_of: Callable[[int], str]
+    ) -> str:
+        """Replace the codes in a page's text that pdfium returns as characters.
+
+        ``is_unmapped`` says whether pdfium found no meaning of the character at a place.
+        ``font_of`` returns the name of its font.
+        """
+
+        def meaning(sign: re.Match[str]) -> str:
+            if not is_unmapped(sign.start()):
+                return sign[0]
+            if self.fonts and font_of(sign.start()) in self.fonts:
+                return UNKNOWN
+            return self.meanings.get(sign[0], sign[0])
+
+        # asking about every character would take a tenth of the time for the whole page
+        return (_SIGN if self.fonts else self._code_pattern).sub(meaning, text)
+
+
+def _composite_fonts(data: bytes) -> Iterator[str]:
+    """Yield the names of composite fonts whose codes are numbers of glyphs, without a table."""
+    for match in _COMPOSITE.finditer(data):
+        start = data.rfind(b"<<", max(0, match.start() - _DICTIONARY), match.start())
+        end = data.find(b">>", match.end(), match.end() + _DICTIONARY)
+        if start < 0 or end < 0:
+            continue
+        dictionary = data[start:end]
+        if b"/ToUnicode" in dictionary or b"/Identity" not in dictionary:
+            continue
+        if name := _FONT_NAME.search(dictionary):
+            # pdfium returns the name of the font that it consists of
+            yield _ENCODING.sub("", _decoded(name[1]))
+
+
+def _entries(array: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the codes and names of a list of differences."""
+    code = 0
+    for entry in _ENTRY.finditer(array):
+        if entry[2]:
+            code = int(entry[2])
+            continue
+        if code <= _LAST_CODE and entry[1] != _NO_GLYPH:
+            yield code, _decoded(entry[1])
+        code += 1
+
+
+def _decoded(name: bytes) -> str:
+    return _ESCAPED.sub(lambda escaped: bytes([int(escaped[1], 16)]), name).decode("latin-1")
+
+
+def _standard(name: str) -> str | None:
+    """Return the character of a standard name, or of a variant such as /a.sc; None without one."""
+    base = name.partition(".")[0]
+    if (character := _CHARACTERS.get(base)) is not None:
+        return character
+    if match := _BY_CODE.fullmatch(base):
+        code = int(match[1], 16)
+        return chr(code) if code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else None
+    return None
+
+
+def _repeats(name: str, code: int) -> bool:
+    """Whether a name only repeats its code, as in TeX's fonts of dots: /a65, /G41 or /BT for 65."""
+    if name == f"{ascii_uppercase[code // _BASE]}{_DIGITS[code % _BASE]}":
+        return True
+    if not (match := _NUMBERED.fullmatch(name)):
+        return False
+    return (match[1] is not None and int(match[1]) == code) or name[-2:].upper() == f"{code:02X}"
