@@ -59,7 +59,7 @@ class ReadCase(NamedTuple):
 
     @property
     def is_correct(self) -> bool | None:
-        """Whether the answer is correct; None if both sides should be told."""
+        """Whether the answer is correct; None if a correct answer names both sides."""
         if self.case.resolution in {"no_dispute", "refuted"}:
             return self.case.resolution == "no_dispute"
         if self.case.resolution == "name_both":

@@ -58,7 +58,7 @@ def differs_in_order(statement: str, rival: str) -> bool:
 
 
 def opposite_limits(statement: str, rival: str) -> frozenset[str]:
-    """Return the words that are the start of a period in one statement, and its end in the other.
+    """Return the words that begin a period in one statement and end a period in the other.
 
     An example is the 9 in "open from 9" and "open until 9".
     """

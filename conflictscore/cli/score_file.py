@@ -256,7 +256,7 @@ def _failing(out: Path, limit: float, *, quiet: bool) -> dict[int, str]:
 
 
 def _why_failing(outcome: Mapping[str, Any], limit: float) -> tuple[str, list[str]]:
-    """Return the reason why a row fails, and a line per failing claim; both empty if it passes.
+    """Return why a row fails, and a line for each failing claim; both are empty if it passes.
 
     A claim fails if its own share of contradiction, |D-| / (|D+| + |D-|), is above the limit. CS-R
     is the mean of these shares, so a row above the limit has a failing claim.

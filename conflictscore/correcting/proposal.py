@@ -175,6 +175,6 @@ def _passage_told_anew(
 
 
 def _untold(look: SecondLook) -> SecondLook:
-    """Change a look to keep the claim, because the passage does not explain the dispute."""
+    """Return the look with its claim kept, because no passage explains the dispute."""
     outcomes = {"hedge": LookOutcome.UNSETTLED, "explain": LookOutcome.ANOTHER_THING}
     return look.model_copy(update={"decision": "keep", "outcome": outcomes[look.decision]})

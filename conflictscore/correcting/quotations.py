@@ -88,7 +88,7 @@ class Quotations:
         rest = self._without(self._adds)
         self._rest_terms = telling_terms(rest)
         self.hold_the_answer = rest != text and not self._rest_terms - known_terms
-        """Whether the statement says nothing new without its quotations."""
+        """Whether everything new in the statement is in its quotations."""
 
     def removed(self, *, only_orders: bool) -> str:
         """Return the statement without the quotations that add something new.

@@ -243,7 +243,10 @@ def _mended(body: str) -> Any:
 
 
 def _fields_written(text: str, *, quoted_only: bool = False) -> Counter[str]:
-    """Return how often each word occurs as a field name; if ``quoted_only``, in quotation marks."""
+    """Return how often each word occurs as a field name.
+
+    If ``quoted_only``, only names in quotation marks count.
+    """
     return Counter(
         match["name"].lower() for match in _FIELD.finditer(text) if match["open"] or not quoted_only
     )

@@ -136,7 +136,7 @@ def error_tables(question_results: Sequence[QuestionResult]) -> tuple[Card, ...]
             columns=("method", "wrong", *ErrorType),
             rows=(*rows, ("in the paper", "80 of 160", *paper)),
             note="wrong: not every conflict is reported. In the paper (section 5.3), a person"
-            " assigned the types to four models' answers with default prompting; here rules"
+            " assigned the types to answers of four models with default prompts. Here, rules"
             " and the judge assign them",
             faint=frozenset({len(rows)}),
         ),
