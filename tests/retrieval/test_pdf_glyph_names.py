@@ -83,6 +83,11 @@ def test_codes_with_the_names_of_characters_are_read_by_their_names(
     assert read(font(97, names), "(abc)") == (f"{text}\nToll: 5", [])
 
 
+def test_ligatures_and_brackets_at_control_codes_are_read_by_their_names() -> None:
+    font = outlines(27, ("f_i", "f_f", "f_f_i", "f_l", "angbracketleft"))
+    assert read(font, r"(\033\034\035\036\037)") == ("fiffffifl⟨\nToll: 5", [])
+
+
 @pytest.mark.parametrize(
     "names", [("a97", "a98", "a99"), ("c97", "c98", "c99"), ("G61", "G62", "G63"), ("CP", "CQ", "CR")]
 )  # fmt: skip

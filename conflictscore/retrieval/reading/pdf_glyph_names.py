@@ -39,7 +39,8 @@ _BASE = len(_DIGITS)
 """Some programs name a code by a letter and a digit to this base: /A0 is 0, /BT is 65."""
 UNKNOWN = "\ufffd"
 _FIRST_SIGN = "!"
-"""The first code that shows ink in most fonts. Control characters below it have other rules."""
+"""The first code that shows ink in most fonts. Lower codes without a meaning are marked later,
+since they are ligatures in some fonts without names."""
 
 # The names that differ from HTML's, from the Adobe Glyph List
 _PUNCTUATION = (
@@ -63,8 +64,19 @@ _CHARACTERS: Mapping[str, str] = {
     },
 }
 
-_OF_TEX = {"angbracketleft": "⟨", "angbracketright": "⟩", "star": "⋆", "vector": "\u20d7"}
-"""Names in TeX's mathematical fonts that pdfium does not know."""
+_UNKNOWN_TO_PDFIUM = {
+    "angbracketleft": "⟨",
+    "angbracketright": "⟩",
+    "star": "⋆",
+    "vector": "\u20d7",
+    "f_f": "ﬀ",
+    "f_i": "ﬁ",
+    "f_l": "ﬂ",
+    "f_f_i": "ﬃ",
+    "f_f_l": "ﬄ",
+    "s_t": "ﬆ",
+}
+"""Names in fonts of TeX that pdfium does not know."""
 
 
 class GlyphNames:
@@ -95,7 +107,9 @@ class GlyphNames:
                     self._standard.setdefault(code, set()).add(character)
                 else:
                     otherwise = chr(code) if _repeats(name, code) else UNKNOWN
-                    self._others.setdefault(code, set()).add(_OF_TEX.get(name, otherwise))
+                    self._others.setdefault(code, set()).add(
+                        _UNKNOWN_TO_PDFIUM.get(name, otherwise)
+                    )
 
     def settle(self) -> None:
         """Set ``meanings`` once all parts of the file are added.
@@ -107,8 +121,11 @@ class GlyphNames:
         for code in {*standard, *self._others}:
             own = chr(code)
             possible = standard.get(code, set()) | self._others.get(code, set())
-            if own >= _FIRST_SIGN and own not in possible:
-                self.meanings[own] = possible.pop() if len(possible) == 1 else UNKNOWN
+            if own in possible:
+                continue
+            meaning = possible.pop() if len(possible) == 1 else UNKNOWN
+            if meaning != UNKNOWN or own >= _FIRST_SIGN:
+                self.meanings[own] = meaning
         if self.meanings:
             self._code_pattern = re.compile(f"[{re.escape(''.join(self.meanings))}]")
 
