@@ -88,6 +88,16 @@ def test_ligatures_and_brackets_at_control_codes_are_read_by_their_names() -> No
     assert read(font, r"(\033\034\035\036\037)") == ("fiffffifl⟨\nToll: 5", [])
 
 
+def test_signs_in_fonts_of_tex_are_no_letters_and_no_digits() -> None:
+    names = GlyphNames()
+    names.add(b"/BaseFont /ABCDEF+CMSY10")
+    names.settle()
+    fonts = {2: "ABCDEF+CMSY10", 7: "CMSY8", 8: "CMR10", 9: "CMBSY5"}
+    drawn_text = names.read("x 6= 6 hai", lambda places: fonts, lambda place: fonts[place])
+    assert drawn_text == "x ≠\u2060 6 ⟨a⟩"
+    assert names.read("6 = 6", lambda _: (), lambda _: "CMSY10") == "6 = 6"
+
+
 @pytest.mark.parametrize(
     "names", [("a97", "a98", "a99"), ("c97", "c98", "c99"), ("G61", "G62", "G63"), ("CP", "CQ", "CR")]
 )  # fmt: skip

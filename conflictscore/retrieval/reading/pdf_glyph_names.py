@@ -10,9 +10,11 @@ Limits without a stated reason were chosen by hand.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html.entities import name2codepoint
 from string import ascii_letters, ascii_uppercase, digits
+
+from conflictscore.retrieval.reading.pdf_words import JOINER
 
 _ARRAY = re.compile(rb"/Differences\s{0,9}\[([^\]]{0,20000})")
 """Matches a list of codes and glyph names; each number is the code of the name after it."""
@@ -67,6 +69,8 @@ _CHARACTERS: Mapping[str, str] = {
 _UNKNOWN_TO_PDFIUM = {
     "angbracketleft": "⟨",
     "angbracketright": "⟩",
+    "bardbl": "‖",
+    "negationslash": "≠",
     "star": "⋆",
     "vector": "\u20d7",
     "f_f": "ﬀ",
@@ -77,6 +81,20 @@ _UNKNOWN_TO_PDFIUM = {
     "s_t": "ﬆ",
 }
 """Names in fonts of TeX that pdfium does not know."""
+_FONTS_OF_TEX = {
+    "SY": {"h": "⟨", "i": "⟩", "k": "‖", "6": "≠"},
+    "MI": {"~": "\u20d7", "?": "⋆"},
+}
+"""The codes that pdfium does not know in TeX's fonts of symbols and of mathematical italics, whose
+names of glyphs may be stored only in the font itself."""
+_FONT_OF_TEX = re.compile(r"(?:.*\+)?CMB?(SY|MI)B?\d+")
+_SIGNS_OF_TEX = {sign for characters in _FONTS_OF_TEX.values() for sign in characters} - {"i"}
+_CLOSING = re.compile("i")
+"""The code of a closing bracket. pdfium is asked about it only on pages with other such codes,
+since the letter is frequent, and asking takes time."""
+_MAY_HAVE_FONTS_OF_TEX = re.compile(rb"[/+]CMB?(?:SY|MI)B?\d")
+_NEGATED = (("≠=", f"≠{JOINER}"), ("≠∈", f"∉{JOINER}"), ("≠≡", f"≢{JOINER}"), ("≠⊂", f"⊄{JOINER}"))
+"""TeX draws the stroke of a negation first, and then the sign that it negates."""
 
 
 class GlyphNames:
@@ -92,7 +110,7 @@ class GlyphNames:
         self.meanings: dict[str, str] = {}
         self.fonts: set[str] = set()
         self._code_pattern = _SIGN
-        self._has_type_3 = False
+        self._has_type_3 = self._has_tex = False
         # by code: the characters of names that pdfium knows, and of other names
         self._standard: dict[int, set[str]] = {}
         self._others: dict[int, set[str]] = {}
@@ -101,6 +119,7 @@ class GlyphNames:
         """Read the names in a part of a file."""
         self._has_type_3 = self._has_type_3 or _TYPE_3.search(data) is not None
         self.fonts.update(_composite_fonts(data))
+        self._has_tex = self._has_tex or _MAY_HAVE_FONTS_OF_TEX.search(data) is not None
         for array in _ARRAY.finditer(data):
             for code, name in _entries(array[1]):
                 if (character := _standard(name)) is not None:
@@ -126,32 +145,51 @@ class GlyphNames:
             meaning = possible.pop() if len(possible) == 1 else UNKNOWN
             if meaning != UNKNOWN or own >= _FIRST_SIGN:
                 self.meanings[own] = meaning
-        if self.meanings:
-            self._code_pattern = re.compile(f"[{re.escape(''.join(self.meanings))}]")
+        codes = {*self.meanings, *_SIGNS_OF_TEX} if self._has_tex else {*self.meanings}
+        if codes:
+            self._code_pattern = re.compile(f"[{re.escape(''.join(sorted(codes)))}]")
 
     @property
     def are_needed(self) -> bool:
         """Whether any character may have to be replaced."""
-        return bool(self.meanings or self.fonts)
+        return bool(self.meanings or self.fonts or self._has_tex)
 
     def read(
-        self, text: str, is_unmapped: Callable[[int], object], font_of: Callable[[int], str]
+        self,
+        text: str,
+        without_meaning: Callable[[Sequence[int]], Iterable[int]],
+        font_of: Callable[[int], str],
     ) -> str:
         """Replace the codes in a page's text that pdfium returns as characters.
 
-        ``is_unmapped`` says whether pdfium found no meaning of the character at a place.
-        ``font_of`` returns the name of its font.
+        ``without_meaning`` returns the places, among some places in the text, of characters for
+        which pdfium found no meaning. ``font_of`` returns the name of the font at a place.
         """
-
-        def meaning(sign: re.Match[str]) -> str:
-            if not is_unmapped(sign.start()):
-                return sign[0]
-            if self.fonts and font_of(sign.start()) in self.fonts:
-                return UNKNOWN
-            return self.meanings.get(sign[0], sign[0])
-
         # asking about every character would take a tenth of the time for the whole page
-        return (_SIGN if self.fonts else self._code_pattern).sub(meaning, text)
+        pattern = _SIGN if self.fonts else self._code_pattern
+        doubtful = map(re.Match.start, pattern.finditer(text))
+        if not (places := [*without_meaning([*doubtful])]):
+            return text
+        if self._has_tex:
+            closing = map(re.Match.start, _CLOSING.finditer(text))
+            places = [*{*places, *without_meaning([*closing])}]
+        signs = [*text]
+        for place in places:
+            signs[place] = self._meaning(signs[place], place, font_of)
+        text = "".join(signs)
+        for drawn, negated in _NEGATED:
+            text = text.replace(drawn, negated)
+        return text
+
+    def _meaning(self, sign: str, place: int, font_of: Callable[[int], str]) -> str:
+        if self.fonts or self._has_tex:
+            font = font_of(place)
+            if font in self.fonts:
+                return UNKNOWN
+            match = _FONT_OF_TEX.fullmatch(font)
+            if match and (character := _FONTS_OF_TEX[match[1]].get(sign)):
+                return character
+        return self.meanings.get(sign, sign)
 
 
 def _composite_fonts(data: bytes) -> Iterator[str]:

@@ -9,8 +9,7 @@ operations on long arrays take less time than many on short ones.
 import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -97,9 +96,11 @@ class PageGlyphs:
             # the text has characters beyond Unicode's first plane, or pdfium has left some out
             text = "".join(map(chr, map(calls().unicode, repeat(self.handle), range(count))))
         if self._names.are_needed:
-            is_unmapped = partial(calls().is_unmapped, self.handle)
-            text = self._names.read(text, is_unmapped, self._font_of)
+            text = self._names.read(text, self._without_meaning, self._font_of)
         return text
+
+    def _without_meaning(self, places: Sequence[int]) -> Iterator[int]:
+        return compress(places, map(calls().is_unmapped, repeat(self.handle), places))
 
     def _font_of(self, place: int) -> str:
         """Return the name of the font of a character."""
