@@ -171,14 +171,14 @@ class GlyphNames:
         if not (places := [*without_meaning([*doubtful])]):
             return text
         if self._has_tex:
-            closing = map(re.Match.start, _CLOSING.finditer(text))
-            places = [*{*places, *without_meaning([*closing])}]
+            closing_places = map(re.Match.start, _CLOSING.finditer(text))
+            places = list(set(places).union(without_meaning([*closing_places])))
         signs = [*text]
         for place in places:
             signs[place] = self._meaning(signs[place], place, font_of)
         text = "".join(signs)
-        for drawn, negated in _NEGATED:
-            text = text.replace(drawn, negated)
+        for signs_as_drawn, negation in _NEGATED:
+            text = text.replace(signs_as_drawn, negation)
         return text
 
     def _meaning(self, sign: str, place: int, font_of: Callable[[int], str]) -> str:
