@@ -185,7 +185,7 @@ async def prefixes(claims: list[str], *, fog: int = 0, backwards: bool = False) 
 async def test_the_prefix_of_a_recorded_conversation_does_not_move() -> None:
     """A deliberate change invalidates every provider's cache of these prompts."""
     digest = hashlib.sha256("\n\n".join(sorted(await prefixes(ONE))).encode()).hexdigest()
-    assert digest[:16] == "76002a436a0c55a5"
+    assert digest[:16] == "9a38d735f886ca65"
 
 
 async def test_a_second_round_begins_as_the_first_whichever_pairs_matter_most() -> None:
