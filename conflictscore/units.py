@@ -65,6 +65,7 @@ _LISTED: Mapping[str, tuple[str, float]] = {
             (86400.0, "day days tag tage tagen jour jours día días giorni dagen"),
             (604800.0, "week weeks woche wochen semaine semaines semana semanas"),
         ),
+        # apart from "time", since a month has no fixed number of days
         "years": (
             (1.0, "year years jahr jahre jahren ans année années año años anni ano anos jaar"),
             (1 / 12, "month months monat monate monaten mois mes meses mesi maanden"),
@@ -92,6 +93,7 @@ _LISTED: Mapping[str, tuple[str, float]] = {
         "share": ((1.0, "% percent prozent pourcent procent procento"),),
         "€": ((1.0, "€ eur euro euros"),),
         "$": ((1.0, "$ usd dollar dollars us$"),),
+        # "pounds" without a sign are money here, so "lb" is the only pound of mass
         "£": ((1.0, "£ gbp pound pounds"),),
         "¥": ((1.0, "¥ jpy yen 円"),),
         "chf": ((1.0, "chf franken francs"),),
