@@ -113,7 +113,8 @@ def _bared(sentence: str, question_stems: frozenset[str]) -> str:
         return " " * len(sentence)
     clauses = _CLAUSE.findall(sentence)
     remarks = [_is_remark(clause, question_stems) or _is_advice(clause) for clause in clauses]
-    # beside a remark, a clause about agreement is a remark even if it does not name the sources
+    # alone, "they agree" may be about people; after "no document mentions a price", it is about the
+    # sources, so a clause beside a remark need not name them
     if any(remarks) or _COULD_NOT_FIND.match(clauses[0]):
         remarks = [
             is_remark or _is_remark(clause, question_stems, beside=True) or _is_owned_up(clause)
@@ -180,6 +181,8 @@ def _is_owned_up(clause: str) -> bool:
 
 
 def _has_name(words: list[str]) -> bool:
+    # without a list of names, only a capital marks a name; so a clause with a German noun stays a
+    # statement. The first word is skipped, since it has a capital at the start of a sentence.
     firsts = [word[0] for word in words[1:] if word != "I"]
     return any(map(str.isupper, firsts))
 

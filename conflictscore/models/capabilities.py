@@ -239,6 +239,8 @@ class Capabilities:
         words = f"{getattr(error, 'param', None) or ''} {fault.words}"
         style: RequestStyle | None = None
         if fault.status in _REFUSED:
+            # the limit's name is changed last: "max_tokens must not exceed 4096" mentions the name,
+            # but asks for a smaller number
             style = (
                 _without_parameter(request, words)
                 or _with_least_tokens(request, words)

@@ -150,6 +150,8 @@ class _Tally:
             return
         # rounded as in ``statistics.changes``, since a rounding error would look like a change
         move = sign * round(outcome.after - outcome.before, 12)
+        # as in ``transition_counts``, a grade that moves without a revision is neither a correction
+        # nor a harm, but its answer counts among the judged ones
         self.judged += 1
         self.judged_revised += outcome.revised
         self.corrected += outcome.revised and move > 0
