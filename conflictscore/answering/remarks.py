@@ -78,6 +78,7 @@ _COULD_NOT_FIND = re.compile(
     r"|(?:am|was) (?:not able|unable) to) (?:find|say|tell|know|determine|confirm|verify)\b",
     re.IGNORECASE,
 )
+_CAPITAL_PRONOUNS = frozenset({"I", "Sie", "Ihnen"})
 _CLOSING = re.compile(
     r"\b(?:let (?:me|us) know|feel free|(?:do not|don['\u2019]t) hesitate"
     r"|n['\u2019]h\u00e9sitez pas|z\u00f6gern sie nicht|no dudes? en|non esit\w{1,4} a"
@@ -183,7 +184,7 @@ def _is_owned_up(clause: str) -> bool:
 def _has_name(words: list[str]) -> bool:
     # without a list of names, only a capital marks a name; so a clause with a German noun stays a
     # statement. The first word is skipped, since it has a capital at the start of a sentence.
-    firsts = [word[0] for word in words[1:] if word != "I"]
+    firsts = [word[0] for word in words[1:] if word not in _CAPITAL_PRONOUNS]
     return any(map(str.isupper, firsts))
 
 

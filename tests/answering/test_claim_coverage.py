@@ -265,6 +265,7 @@ def test_each_of_many_like_sentences_has_its_own_claim() -> None:
         "The exact price remains a matter of conflicting information.",
         "What I couldn't find is a figure for children.",
         "If you have another tablet in mind, please let me know!",
+        "Z\u00f6gern Sie nicht, mich zu fragen.",
     ],
 )
 def test_remarks_on_the_sources_need_no_claim(remark: str) -> None:
