@@ -136,3 +136,10 @@ def test_escaped_names_and_several_numbers_in_a_list_are_read() -> None:
     names.add(b"/Type3 /Differences[65/eacut#65 66/g7 200/#41.alt]")
     names.settle()
     assert names.meanings == {"A": "é", "B": "\ufffd", "È": "A"}
+
+
+def test_a_standard_name_at_a_control_code_is_not_used_for_other_fonts() -> None:
+    names = GlyphNames()
+    names.add(b"/Type3 /Differences [28 /fi] /Differences [97 /eacute]")
+    names.settle()
+    assert names.meanings == {"a": "\u00e9"}

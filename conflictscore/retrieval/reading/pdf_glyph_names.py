@@ -139,8 +139,10 @@ class GlyphNames:
         standard = self._standard if self._has_type_3 else {}
         for code in {*standard, *self._others}:
             own = chr(code)
-            possible = standard.get(code, set()) | self._others.get(code, set())
-            if own in possible:
+            # a control code may also belong to a font without names, such as TeX's large brackets
+            of_type_3 = standard.get(code, set()) if own >= _FIRST_SIGN else set()
+            possible = of_type_3 | self._others.get(code, set())
+            if not possible or own in possible:
                 continue
             meaning = possible.pop() if len(possible) == 1 else UNKNOWN
             if meaning != UNKNOWN or own >= _FIRST_SIGN:
