@@ -143,3 +143,11 @@ def test_a_standard_name_at_a_control_code_is_not_used_for_other_fonts() -> None
     names.add(b"/Type3 /Differences [28 /fi] /Differences [97 /eacute]")
     names.settle()
     assert names.meanings == {"a": "\u00e9"}
+
+
+def test_names_of_other_fonts_do_not_apply_to_fonts_of_tex() -> None:
+    names = GlyphNames()
+    names.add(b"/BaseFont /ABCDEF+CMEX10 /Differences [28 /f_i]")
+    names.settle()
+    fonts = {0: "CMEX10", 1: "LMRoman10"}
+    assert names.read("\x1c\x1c", lambda places: fonts, lambda place: fonts[place]) == "\x1c\ufb01"

@@ -84,15 +84,16 @@ _UNKNOWN_TO_PDFIUM = {
 _FONTS_OF_TEX = {
     "SY": {"h": "⟨", "i": "⟩", "k": "‖", "6": "≠"},
     "MI": {"~": "\u20d7", "?": "⋆"},
+    "EX": {},
 }
-"""The codes that pdfium does not know in TeX's fonts of symbols and of mathematical italics, whose
-names of glyphs may be stored only in the font itself."""
-_FONT_OF_TEX = re.compile(r"(?:.*\+)?CMB?(SY|MI)B?\d+")
+"""The codes that pdfium does not know in TeX's fonts of symbols, mathematical italics and large
+signs, whose names of glyphs may be stored only in the font itself."""
+_FONT_OF_TEX = re.compile(r"(?:.*\+)?CMB?(SY|MI|EX)B?\d+")
 _SIGNS_OF_TEX = {sign for characters in _FONTS_OF_TEX.values() for sign in characters} - {"i"}
 _CLOSING = re.compile("i")
 """The code of a closing bracket. pdfium is asked about it only on pages with other such codes,
 since the letter is frequent, and asking takes time."""
-_MAY_HAVE_FONTS_OF_TEX = re.compile(rb"[/+]CMB?(?:SY|MI)B?\d")
+_MAY_HAVE_FONTS_OF_TEX = re.compile(rb"[/+]CMB?(?:SY|MI|EX)B?\d")
 _NEGATED = (("≠=", f"≠{JOINER}"), ("≠∈", f"∉{JOINER}"), ("≠≡", f"≢{JOINER}"), ("≠⊂", f"⊄{JOINER}"))
 """TeX draws the stroke of a negation first, and then the sign that it negates."""
 
@@ -188,9 +189,10 @@ class GlyphNames:
             font = font_of(place)
             if font in self.fonts:
                 return UNKNOWN
-            match = _FONT_OF_TEX.fullmatch(font)
-            if match and (character := _FONTS_OF_TEX[match[1]].get(sign)):
-                return character
+            if match := _FONT_OF_TEX.fullmatch(font):
+                # the names of other fonts do not apply; control codes are marked later
+                otherwise = UNKNOWN if sign >= _FIRST_SIGN else sign
+                return _FONTS_OF_TEX[match[1]].get(sign, otherwise)
         return self.meanings.get(sign, sign)
 
 
